@@ -41,7 +41,7 @@ class Finding:
     what: str
     difference: Difference | None
     was_improving: bool = False
-    """Whether a run was still improving: then it may show faster learning alone, and decides nothing."""
+    """Whether a run was still improving. Then the difference may only show faster learning, and decides nothing."""
     is_after_rule: bool = False
     """Whether all of its runs were read after the rule was written."""
 
@@ -54,7 +54,7 @@ class Finding:
         return self.has_error and not self.was_improving
 
     def bounds(self, level: float = CONFIDENCE) -> tuple[float, float]:
-        """Those of the interval of a difference that has an error."""
+        """The bounds of the interval. The difference must have an error."""
         interval = self.difference.interval(level) if self.difference else None
         assert interval is not None, "a claim is decided by what has an error"
         return interval.low, interval.high
@@ -73,7 +73,7 @@ class Comparison:
     what: str
     findings: Sequence[Finding]
     is_pooled: bool = True
-    """Whether a mean over the findings is meant; they must be independent of each other."""
+    """Whether to take a mean over the findings; they must be independent of each other."""
 
     @cached_property
     def pooled(self) -> Finding | None:
@@ -92,7 +92,7 @@ class Comparison:
 
     @property
     def weakest(self) -> Finding:
-        """What decides whether it holds: the mean, or the least certain finding if that is above it."""
+        """The finding that decides: the mean or the least certain finding, whichever has the higher lower bound."""
         lowest = min(self.findings, key=lambda one: one.bounds()[0] if one.counts else -math.inf)
         mean = self.deciding_mean
         return mean if mean and (not lowest.counts or mean.bounds()[0] > lowest.bounds()[0]) else lowest
@@ -179,7 +179,7 @@ def judged(claim: Claim, comparisons: Sequence[Comparison], uncounted: Sequence[
 
 
 def headline(results: Results, task: str, arm: str, model: str, recipe: str = "cpu-converged") -> Pair | None:
-    """The pair that stands for a task on its test set."""
+    """The pair that represents a task, on its test set."""
     return best_pair(*(results, "table1", arm), model=model, task=task, recipe=recipe, split=DATASETS[task].test_set)
 
 
@@ -264,7 +264,7 @@ def better_than_cove(results: Results) -> Found:
 
 
 PUBLISHED_COVE = "wmtlstm-8f474287"
-"""The file that McCann et al. (2017) published, in the name of a system that reads it."""
+"""Name of the file that McCann et al. (2017) published; the name of a system that reads it contains this."""
 
 
 def gain_shrinks_with_data(results: Results) -> Found:
@@ -310,7 +310,7 @@ def _is_after_rule(compared: Iterable[Pair]) -> bool:
 
 
 def _slope(results: Results, task: str, model: str) -> Finding:
-    """The gain that ten times the data take away, by seed, with the sizes at which the baseline is above chance."""
+    """The gain lost with ten times the data, by seed. Only sizes at which the baseline is above chance count."""
     points = curve(results, task, model, "cpu-converged")
     able = {size: one for size, one in points.items() if _is_above_chance(one)}
     sizes = f" ({min(able):,} to {max(able):,} examples)" if able else ""
@@ -381,4 +381,4 @@ JUDGES: tuple[Callable[[Results], Found], ...] = (
     ),
     partial(about_layers, table="table4", better="layer 2", worse="layer 0"),
 )
-"""What each claim of claims.toml is judged by."""
+"""The functions that judge the claims, in the order of claims.toml."""

@@ -1,6 +1,6 @@
 """The experiments of the tables: data sets, and which arms are trained on which, with how many seeds.
 
-This is data. `train.py` makes training runs of it, `tables.py` shows what they reached. CONTRIBUTING.md says where each
+This is data: `train.py` makes training runs of it, and `tables.py` shows their scores. CONTRIBUTING.md says where each
 data set comes from.
 """
 
@@ -13,21 +13,21 @@ from pathlib import Path
 WHERE_DATA_ARE = "CONTRIBUTING.md (Data) says where each data set has to be, docs/tasks.md (Data) where it comes from"
 RANDOM, FINETUNED = "random", "finetuned"
 MODEL, SHIPPED, KOREAN_MODEL = "mini-en", "small-en", "mini-ko"
-"""The package's English model before `small-en`; the models that it has."""
+"""The English model before `small-en`, and the present models for English and Korean."""
 EARLIER = {"mini-en-138": "276f453c", "mini-en-115": "f10ea4d3", MODEL: "c3b1f14d", "small-en-86": "d864464f"}
-"""Fingerprints of biLMs that the package had, named for their perplexity on held-out text. The results have rows of
+"""Fingerprints of biLMs that the package had, named after their perplexity on held-out text. The results have rows of
 them; their weights are in the history of the repository (`src/elmokit/bundled`)."""
 
 
 def start_of(model: str) -> str:
-    """A biLM; of random or fine-tuned weights, the one that they were made from."""
+    """The biLM itself or, for random or fine-tuned weights, the biLM that they were made from."""
     of_weights = {digits: name for name, digits in EARLIER.items()}
     kind, _, made = model.partition("-")
     return of_weights.get(made[:8], SHIPPED) if kind in (RANDOM, FINETUNED) else model
 
 
 def unpacked(folder: Path) -> Path:
-    """The folder of a data set, or the folder of the same name in it, as some archives unpack."""
+    """The folder of a data set, or the folder of the same name inside it: some archives unpack to one."""
     inner = folder / folder.name
     return inner if inner.is_dir() else folder
 
@@ -50,11 +50,11 @@ class Dataset:
     chance: float = 0.0
     """Score of guessing."""
     recipe: str = ""
-    """Its recipe at the scale `cpu`, the only one that it has runs of; empty for the recipe that any scale names."""
+    """Its recipe, if it has runs only at the scale `cpu`; empty for the recipe that the scale names."""
     settings: tuple[str, ...] = ()
     """Changes to the recipe in all runs."""
     other_metrics: tuple[str, ...] = ()
-    """Scores on the test set that are kept, too."""
+    """Other scores on the test set to keep."""
 
 
 DATASETS = {
@@ -87,8 +87,8 @@ DATASETS = {
         other_metrics=("accuracy_known", "accuracy_unknown"),
     ),
 }
-"""The data sets by the name that runs and results have. SRL and Coref stand for OntoNotes, which is not free; SNLI and
-SQuAD are trained on subsets, and SQuAD is tested on its public development set."""
+"""The data sets, by their names in runs and results. SRL and Coref replace OntoNotes, which is not free. SNLI and SQuAD
+are trained on subsets, and SQuAD is tested on its public development set."""
 LATIN_ARMS = ("none", "fastText", "masked-LM", "biLM", "both")
 """What taggers of Latin read besides their treebank."""
 SIX_TASKS = tuple(name for name, dataset in DATASETS.items() if not dataset.recipe)
@@ -99,11 +99,11 @@ class Scale:
     """One size of the experiments."""
 
     name: str
-    """The name of every task's recipe, too."""
+    """Also the name of each task's recipe."""
     seeds: int
     """Number of seeds."""
     word_vectors: Mapping[str, str]
-    """File of word vectors in the folder of all data, by data set; others have none."""
+    """File of word vectors in the folder of all data, by data set; other data sets have none."""
 
 
 SCALES = {
@@ -135,7 +135,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Arm:
-    """Runs that differ in their seed alone."""
+    """Runs that differ only in their seed."""
 
     name: str
     settings: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Arm:
     """What takes the model's place: RANDOM (new weights of the same sizes), FINETUNED (one epoch on the text of the
     task), or something made elsewhere: one of EARLIER, or a file with another system's vectors."""
     recipe: str = ""
-    """A recipe that differs from the training's in ELMo's settings alone."""
+    """A recipe that differs from the training's only in ELMo's settings."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             ("semantic-roles", "entailment", "question-answering"), (*_LAYERS[:3], _LAYERS[4]), CONVERGED, (SHIPPED,)
         ),
     ),
-    # the paper's three; coreference, where it found the input alone best; and sentiment, with ELMo at both
+    # the paper's three tasks; coreference, where the paper found the input best; and sentiment, with ELMo at both
     "table3": (
         Experiment(("semantic-roles", "coreference", "entailment", "question-answering", "sentiment"), _PLACES),
         Experiment(("semantic-roles", "entailment", "question-answering"), _PLACES, CONVERGED, (SHIPPED,)),
@@ -270,4 +270,4 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(("named-entities-ko", "sentiment-ko"), (NO_ELMO, ELMO), models=(KOREAN_MODEL,), tests=True),
     ),
 }
-"""By the table or figure that shows them."""
+"""The experiments, by the table or figure that shows them."""

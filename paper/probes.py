@@ -1,7 +1,7 @@
-"""Tables that are measured without training a task: what vectors know of senses and parts of speech, and perplexities.
+"""Tables that are measured without training a task: what vectors know about senses and parts of speech; perplexities.
 
-Each measures what the results lack, and adds rows, and which test items are right. An item is a *target*: a word of a
-sentence, which is one token or several.
+Each measurement adds the rows that the results lack, and which test items are right. An item is a *target*: a word of a
+sentence, with one or several tokens.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ SENTENCES_PER_BATCH, QUERIES_PER_BLOCK = 256, 1024
 AVERAGE, UPPER_AVERAGE, EQUAL_SIZE = "average", "average without layer 0", "average of layers of equal size"
 CHANCE, FIRST_SENSE = "chance", "WordNet 1st sense"
 BATCH_SIZE, NUM_EPOCHS, LEARNING_RATE = 512, 8, 3e-3
-"""Of the probe of tags; ours: on the sample of the Penn Treebank, more epochs do not raise development accuracy."""
+"""Settings of the probe of tags. Ours: on the Penn Treebank sample, more epochs do not raise development accuracy."""
 ENGLISH = (DEFAULT_MODEL, f"{RANDOM}:{DEFAULT_MODEL}")
 KOREAN = (KOREAN_MODEL, f"{RANDOM}:{KOREAN_MODEL}")
 _EWT = ("en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu")
@@ -81,8 +81,8 @@ CORPORA = {
         ("Korean GSD, morphemes", "ko/tasks/ud_gsd", _GSD, "xpos"),
     ),
 }
-"""Tagged corpora: name, folder, files of training, development and test data, and the column of the tags. The last one
-has the tags of an eojeol's morphemes together, such as NNG+JKB: do lower layers know morphology?"""
+"""Tagged corpora: name, folder, files of training, development and test data, and the column of the tags. In the
+last one, a tag joins the tags of an eojeol's morphemes, such as NNG+JKB: do lower layers know morphology?"""
 HELD_OUT, LATIN = "en/heldout.txt.xz", "la"
 TEXTS = {
     ("entailment", ""): "SNLI",
@@ -97,14 +97,14 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Request:
-    """What is measured."""
+    """What to measure."""
 
     results: Results
     data_dir: Path = Path(".data")
     models: tuple[str, ...] = ()
-    """Models, files of vectors, or SYSTEM:MODEL; none stands for the choice of the table."""
+    """Models, files of vectors, or SYSTEM:MODEL; empty for the table's own choice."""
     word_vectors: Path | None = None
-    """Word vectors of the systems among them that read some."""
+    """Word vectors, for systems that read some."""
     runs_dir: Path = Path("runs/reproduce")
     """Folder of the runs, with the biLMs that were fine-tuned for them."""
     corpus_size: int | None = None
@@ -139,7 +139,7 @@ class System:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a system reaches on some data: numbers by layer, split and metric; and, by layer, which items are right."""
+    """A system's scores on some data: numbers by layer, split and metric; and, by layer, which items are right."""
 
     values: Mapping[tuple[str, str, str], float]
     hits: Mapping[str, Sequence[object]] = field(default_factory=dict[str, Sequence[object]])
@@ -280,7 +280,7 @@ def _latin(request: Request) -> None:
 
 
 def _finetuned(request: Request) -> None:
-    """The perplexities of table 7: of the development text of each task, before and after fine-tuning on the task's."""
+    """The perplexities of table 7: each task's development text, before and after fine-tuning on its training text."""
     folder = request.runs_dir / MODELS_FOLDER
     start = (*request.models, DEFAULT_MODEL)[0]
     runs = Setup(request.data_dir, seeds=1, model=start).runs(["table7"])
@@ -294,7 +294,7 @@ def _finetuned(request: Request) -> None:
 
 
 def _add_perplexity(results: Results, model: Path, sentences: Sequence[Sequence[str]], row: Result) -> None:
-    """Add the perplexities of a text; of a row with a run, also the bits and the predictions of each sentence."""
+    """Add a text's perplexities; if the row has a run, also each sentence's bits and number of predictions."""
     elmo, origin = Elmo.from_pretrained(model), _origin()
     read = elmo.surprisal_model().read(sentences)
     bits = np.array([[one.log2_probability(way) for way in ("forward", "backward")] for one in read])
@@ -318,7 +318,7 @@ def _add(
     *,
     default: Sequence[str] = (),
 ) -> None:
-    """Measure the systems of a request that the results lack on these data; they are known by their fingerprint."""
+    """Measure the requested systems that the results lack on these data. A fingerprint identifies a system."""
     for given in request.models or default or (*ENGLISH, f"static:{request.glove}"):
         system = open_system(given, word_vectors=request.word_vectors)
         named = replace(where, model=system.name, fingerprint=system.fingerprint)
@@ -352,7 +352,7 @@ def _origin() -> dict[str, Any]:
 def target_vectors(
     layers: VectorSource, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
 ) -> Float32[np.ndarray, "L N E"]:
-    """Vectors of all targets, at every layer; that of several tokens is their mean."""
+    """Vectors of all targets, at every layer; a target of several tokens has their mean."""
     vectors = np.zeros((layers.num_layers, len(targets), layers.dim), np.float32)
     for indices, found in target_batches(layers, sentences, targets):
         vectors[:, indices] = found
@@ -362,7 +362,7 @@ def target_vectors(
 def target_batches(
     layers: VectorSource, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
 ) -> Iterator[tuple[list[int], Float32[np.ndarray, "L N E"]]]:
-    """The same in parts: indices of targets, and their vectors. Sentences without a target are not read."""
+    """The same in batches: indices of targets, and their vectors. Sentences without a target are not read."""
     of_sentence: dict[int, list[int]] = {}
     for index, target in enumerate(targets):
         of_sentence.setdefault(target.sentence, []).append(index)
@@ -393,7 +393,7 @@ def mixes(num_layers: int) -> Mapping[str, Mix]:
 
 def _equal_size(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, "N E"]:
     total = unit_vectors(layers[0])
-    for layer in layers[1:]:  # one at a time: of a whole corpus, a second copy of all would not fit into memory
+    for layer in layers[1:]:  # one at a time: a second copy of a whole corpus would not fit into memory
         total += unit_vectors(layer)
     return total / len(layers)
 
@@ -504,7 +504,7 @@ def _shares_in_blocks(
 def _shares(
     nearness: Float32[np.ndarray, "Q N"] | None, same: Bool[np.ndarray, "Q N"], allowed: Bool[np.ndarray, "Q N"]
 ) -> Float64[np.ndarray, " J"]:
-    """Share of the nearest that are the same, of each query that has both same and different ones among the allowed."""
+    """Share of the nearest that are the same, for each query with both same and different ones among the allowed."""
     chosen = allowed
     if nearness is not None:
         within = np.where(allowed, nearness, -np.inf)
@@ -529,10 +529,10 @@ class ProbeScore:
 
 
 def probe_tags(layers: VectorSource, parts: Sequence[Sequence[TaggedWords]]) -> dict[str, ProbeScore]:
-    """How much each layer and mix knows of parts of speech: softmax regression on frozen vectors (Table 6).
+    """How much each layer and mix knows about parts of speech: softmax regression on frozen vectors (Table 6).
 
     parts: training, development and test data. Keeps the weights of the epoch with the best development accuracy.
-    A tag that is not in the training data is an error.
+    A tag that is not in the training data counts as an error.
     """
     tags = {tag: number for number, tag in enumerate(sorted({tag for each in parts[0] for tag in each.tags}))}
     gold = [torch.tensor([tags.get(tag, -1) for each in part for tag in each.tags]) for part in parts]

@@ -104,7 +104,7 @@ def numbered(names: Iterable[Hashable]) -> list[int]:
 
 
 def cluster_steps(names: Iterable[Hashable]) -> Int[np.ndarray, " N"]:
-    """The numbers of the items' clusters as they are stored: differences to the one before, which compress well."""
+    """The items' cluster numbers as they are stored: each minus the one before, because differences compress well."""
     return np.diff(np.asarray(numbered(names), np.int64), prepend=0).astype(np.int32)
 
 
@@ -114,5 +114,5 @@ def _open(path: Path) -> Any:
 
 
 def _source(row: Result) -> tuple[object, ...]:
-    """What is measured at once: a run, or a probe of some vectors on some data."""
+    """What was measured together: a run, or a probe of some vectors on some data."""
     return (row.run, row.commit) if row.run else (row.table, row.data, row.model, row.fingerprint)

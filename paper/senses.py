@@ -1,6 +1,6 @@
-"""Corpora with WordNet senses, in the XML and key files of Raganato et al. (2017), and WordNet's list of them.
+"""Corpora with WordNet senses, in the XML and key files of Raganato et al. (2017), and WordNet's list of senses.
 
-That is the file `index.sense`, the most frequent sense of a word first; see senseidx(5WN).
+The list is the file `index.sense`. It numbers a word's senses, the most frequent one first; see senseidx(5WN).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Word = tuple[str, str]
 Senses = Mapping[Word, tuple[str, ...]]
 """A dictionary: the sense keys of its words, the most frequent sense first."""
 
-_POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # 5: adjectives that belong to another one
+_POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # 5: satellite adjectives
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +48,17 @@ class Instance:
     target: Target
     """Its tokens."""
     senses: tuple[str, ...]
-    """Sense keys of WordNet; several are equally right."""
+    """Sense keys of WordNet. If there are several, all are equally right."""
 
     @property
     def word(self) -> Word:
-        """What WordNet knows it by."""
+        """Its key in a dictionary of senses."""
         return self.lemma, self.pos
 
 
 @dataclass(frozen=True)
 class SenseSentence:
-    """A sentence with the words in it that are trained on, or asked for."""
+    """A sentence, and the words in it to train on or to disambiguate."""
 
     tokens: list[str]
     tags: list[str]
@@ -75,7 +75,7 @@ class SenseCorpus:
     tags: list[list[str]]
 
     def with_words(self, words: Collection[Word]) -> list[SenseSentence]:
-        """The sentences that have one of the words, with these words alone."""
+        """The sentences that have one of the words, with only these words annotated."""
         found: dict[int, list[Instance]] = {}
         for each in self.instances:
             if each.word in words:
@@ -84,19 +84,19 @@ class SenseCorpus:
 
 
 def read_semcor(folder: Path) -> SenseCorpus:
-    """SemCor, in the folder of the evaluation framework."""
+    """Read SemCor from the folder of the evaluation framework."""
     semcor = folder / "Training_Corpora" / "SemCor"
     return read_sense_corpus(semcor / "semcor.data.xml", semcor / "semcor.gold.key.txt")
 
 
 def read_senses(folder: Path) -> SenseCorpus:
-    """The five test sets of the evaluation framework, one after the other."""
+    """Read the five test sets of the evaluation framework, one after the other."""
     tests = folder / "Evaluation_Datasets" / "ALL"
     return read_sense_corpus(tests / "ALL.data.xml", tests / "ALL.gold.key.txt")
 
 
 def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
-    """Read `NAME.data.xml` and `NAME.gold.key.txt`. Tokens get plain brackets and quotes; multiwords become tokens.
+    """Read `NAME.data.xml` and `NAME.gold.key.txt`. Brackets and quotes become plain; multiwords become several tokens.
 
     Raises FileNotFoundError, FormatError if `data` is not XML, and KeyError for an instance without a key.
     """
@@ -151,7 +151,7 @@ def sense_scores(asked: SenseCorpus, answers: Mapping[str, str]) -> dict[str, fl
     """F1 in percent over the paper's four sets together, all five, each set, and each part of speech of all five."""
 
     def f1(group: list[Instance]) -> float:
-        """As the Scorer of the evaluation framework counts answers of one key: without one, only recall falls."""
+        """F1 as the Scorer of the framework counts it, with one key per answer: a missing answer only lowers recall."""
         correct = sum(answers.get(each.name) in each.senses for each in group)
         predicted = sum(each.name in answers for each in group)
         return Score.of_matches(correct=correct, predicted=predicted, gold=len(group)).f1

@@ -1,7 +1,7 @@
-"""Runs of arms, differences between them, and how far other seeds and other test items would move these.
+"""Runs of arms, differences between them, and how much other seeds and other test items would change these.
 
-Over items by the paired bootstrap of Efron and Tibshirani (1993): clusters of test items are drawn with replacement,
-the same ones for both systems. Over tasks by Student's t, which holds for tasks that differ (random effects).
+Items: the paired bootstrap of Efron and Tibshirani (1993) draws clusters of test items with replacement, the same ones
+for both systems. Tasks: Student's t, which holds for tasks that differ (random effects).
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Difference:
 
     estimate: float
     of_seeds: float = 0.0
-    """How far other seeds would move it, estimated from `num_seeds` of them."""
+    """Standard error over seeds, estimated from `num_seeds` of them."""
     num_seeds: int = 2
     of_items: float = 0.0
-    """How far other test items would move it."""
+    """Standard error over test items."""
 
     @property
     def error(self) -> float:
         return math.hypot(self.of_seeds, self.of_items)
 
     def interval(self, level: float = CONFIDENCE) -> Interval | None:
-        """Student's margin over seeds and the normal one over items, whose squares add up; None without an error.
+        """Student's margin over seeds and the normal margin over items, added in squares; None without an error.
 
-        In simulations with three seeds it holds the truth in 95 to 98 % of cases, whichever of the errors is larger.
+        In simulations with three seeds, it contains the true value in 95 to 98 % of cases, whichever error is larger.
         """
         margin = self._margin((1 + level) / 2)
         return Interval(self.estimate, self.estimate - margin, self.estimate + margin) if self.error else None
@@ -80,10 +80,10 @@ def over_clusters(
     *,
     score: Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, " N"]],
 ) -> Difference:
-    """The gain of the second system over the first, with the error that other clusters of test items would make.
+    """The gain of the second system over the first, with its standard error over clusters of test items.
 
     first, second: the items of each run of a system (one per seed); all runs have the same items.
-    score: the scores of rows of sums; that of a system is the mean over its runs.
+    score: turns rows of sums into scores. A system's score is the mean over its runs.
     """
     sums = np.hstack([run.by_cluster() for run in (*first, *second)])
     width = sums.shape[1] // (len(first) + len(second))
@@ -99,7 +99,7 @@ def over_clusters(
 
 
 def of_interval(low: float, high: float, estimate: float) -> Difference:
-    """The difference whose 95 % interval over test items was kept, and not the items."""
+    """A difference from its 95 % interval over test items, where the items were not kept."""
     return Difference(estimate, of_items=(high - low) / (2 * _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)))
 
 
@@ -113,8 +113,8 @@ def gain_over_items(
 def pooled(differences: Sequence[Difference]) -> Difference | None:
     """The random-effects mean of independent differences; None for fewer than two, or if one has no error.
 
-    All have the same weight: errors over three seeds are themselves too uncertain to weigh by (in a simulation without
-    effects, weighted means were above or below zero too often). The error is never smaller than their errors make it.
+    All have the same weight, because errors over three seeds are too uncertain for weights: in a simulation without
+    effects, weighted means were above or below zero too often. The error is at least what the single errors imply.
     """
     number = len(differences)
     if number < 2 or not all(one.error for one in differences):
@@ -127,7 +127,7 @@ def pooled(differences: Sequence[Difference]) -> Difference | None:
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs of an arm that differ in their seed alone: no seed occurs twice."""
+    """Runs of an arm that differ only in their seed: no seed occurs twice."""
 
     rows: tuple[Result, ...]
 
@@ -187,13 +187,13 @@ class Pair:
 
     @cached_property
     def gains(self) -> dict[int | None, float]:
-        """By seed."""
+        """The gains by seed."""
         before, after = self.baseline.scores, self.arm.scores
         return {seed: after[seed] - score for seed, score in before.items() if seed in after}
 
     @property
     def gain(self) -> Difference | None:
-        """Over seeds, and over test items where these are known."""
+        """The mean gain, with its errors over seeds and, if the items are known, over test items."""
         found = over_seeds(list(self.gains.values()))
         return found and replace(found, of_items=self.over_items.of_items if self.over_items else 0.0)
 
@@ -203,7 +203,7 @@ class Pair:
 
     @property
     def rank(self) -> tuple[bool, bool, int, str, str]:
-        """Higher for pairs of one commit, then of one machine, then of most seeds, then for the newest."""
+        """Higher for pairs of one commit, then of one machine, then with more seeds, then for newer ones."""
         before, after = self.baseline, self.arm
         agree = before.commits == after.commits, before.machines == after.machines
         return (*agree, len(self.gains), after.date, before.date)
@@ -266,13 +266,13 @@ def pairs(
 def best_pair(
     results: Results, table: str, better: str, worse: str = BASELINE, *, model: str = "", **where: Any
 ) -> Pair | None:
-    """The pair that tables and claims use: of one commit, one machine, with most seeds; of equal ones, the newest."""
+    """The pair that tables and claims use: of one commit, one machine, with most seeds; among equals, the newest."""
     found = pairs(results, table, better, worse, model=model, **where)
     return max(found, key=lambda pair: pair.rank, default=None)
 
 
 def best_batch(rows: Iterable[Result]) -> Batch:
-    """The batch with most seeds; of equal ones, the newest."""
+    """The batch with most seeds; among equals, the newest."""
     return max(batches(rows), key=lambda batch: (len(batch.rows), batch.date))
 
 
@@ -313,7 +313,7 @@ def _conditions(row: Result) -> tuple[object, ...]:
 
 
 def _over_items(results: Results, pair: Pair) -> Difference | None:
-    """The gain over clusters of test items, or the one that was kept without the items."""
+    """The gain over clusters of test items; without the items, from the interval that was kept."""
     known = [[one for row in batch.rows if (one := results.run_items(row))] for batch in (pair.baseline, pair.arm)]
     if [*map(len, known)] == [len(pair.baseline.rows), len(pair.arm.rows)]:
         return over_clusters(*known, score=SCORES[DATASETS[pair.where.task].task])
@@ -333,7 +333,7 @@ def _kept_interval(results: Results, row: Result, metric: str) -> Difference | N
 
 
 def f1(sums: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " N"]:
-    """Of correct, predicted and gold items; of correct, predicted, found and gold ones (B-cubed has both)."""
+    """F1 in percent. Columns: correct, predicted and gold, or correct, predicted, found and gold (as B-cubed needs)."""
     correct, predicted, found, gold = (sums[:, at] for at in ((0, 1, 0, 2) if sums.shape[1] == 3 else range(4)))
     precision, recall = _share(correct, predicted), _share(found, gold)
     return 100 * _share(2 * precision * recall, precision + recall)
@@ -348,7 +348,7 @@ def average_f1(sums: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " N"]:
 
 
 def perplexity_fall(sums: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " N"]:
-    """Minus the perplexity, of bits and the number of predictions: a gain is a fall."""
+    """Minus the perplexity, so that a fall is a gain. Columns: bits, and the number of predictions."""
     return -np.exp2(_share(sums[:, 0], sums[:, 1]))
 
 
@@ -361,7 +361,7 @@ SCORES = {
     "sentiment": share,
     "tags": share,
 }
-"""By task, what makes a score of the sums of `items.COUNTS`."""
+"""By task, the function that computes a score from the sums of `train.COUNTS`."""
 
 
 def _share(part: Float[np.ndarray, " N"], whole: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -71,7 +71,7 @@ def printed() -> dict[str, dict[str, Any]]:
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """Lines of a list."""
+    """A Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -95,7 +95,7 @@ def comparisons(
     arms: the arms to compare with the baseline; None for all arms of the table's experiments.
     compared: further pairs of arms.
     tests: shows test sets instead of development sets.
-    all_batches: shows runs that were trained again, too, instead of the best pair alone.
+    all_batches: also shows runs that were trained again, instead of only the best pair.
     """
     own = [arm.name for one in EXPERIMENTS.get(name, ()) for arm in one.arms if arm.name != BASELINE]
     compared = [*((arm, BASELINE) for arm in dict.fromkeys(own if arms is None else arms)), *compared]
@@ -187,7 +187,7 @@ def _sample_efficiency(results: Results, name: str) -> list[Table]:
 
 
 def _updates(results: Results, one: Pair) -> list[str]:
-    """Updates of both arms until they have the level; none where the baseline has learnt nothing."""
+    """Updates until each arm reaches the level; empty if the baseline has learnt nothing."""
     found: list[list[float]] = [[], []]
     others = {row.seed: row for row in one.arm.rows}
     for row in one.baseline.rows:
@@ -233,7 +233,7 @@ def _probes(
 
 
 def layer_gains(results: Results, name: str, data: str, compared: Compared, *, split: str) -> list[list[str]]:
-    """Differences between layers, by system; mean and deviation of the biLMs of half a million tokens."""
+    """Differences between layers, by system; for the biLMs of half a million tokens, their mean and deviation."""
     rows: list[list[str]] = []
     own = results.select(name, data=data)
     systems = {(row.model, row.fingerprint): row for row in own if row.layer.startswith("layer")}
@@ -282,7 +282,7 @@ def _minimal_pairs(results: Results, name: str) -> list[Table]:
 
 
 PAPERS_TERMS = {"s-selection": "argument_structure"}
-"""Phenomena of files that table 3 of BLiMP's paper counts as another one."""
+"""Phenomena in BLiMP's files that table 3 of its paper counts under another phenomenon."""
 
 
 _TOP = (

@@ -68,7 +68,7 @@ _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
 ITEMS_NAME = "items.json.gz"
 RANDOM_SEED = 0
 MODELS_FOLDER = "models"
-"""Of biLMs that are made, in the folder of the runs."""
+"""Folder of the biLMs that are made here, inside the folder of the runs."""
 Counts = tuple[float, ...]
 
 
@@ -108,7 +108,7 @@ class MadeModel:
         return "-".join(parts.get(self.kind, (self.kind,)))
 
     def make(self, folder: Path) -> Path:
-        """Its folder in `folder`. It is made there unless it is there already; an interrupted training is continued."""
+        """Make it in `folder`, unless it is there, and return its folder. Continues an interrupted training."""
         found = folder / self.name
         start = resolve_model(self.start)
         if self.kind == FINETUNED:
@@ -158,7 +158,7 @@ class PlannedRun:
     """Folder of the data set."""
     config: TaskConfig
     model: MadeModel | None
-    """The biLM, if it has to be made; it takes the place of the config's."""
+    """The biLM, if it has to be made. It replaces the biLM of the config."""
     fingerprint: str
     """First digits of the fingerprint of the config's biLM; empty if it has none, or another one takes its place."""
     scores_tests: bool
@@ -183,7 +183,7 @@ class Setup:
     """The biLM of all runs; None for the biLMs that each experiment names."""
 
     def runs(self, tables: Iterable[str], tasks: Collection[str] = ()) -> list[PlannedRun]:
-        """The runs of tables, each once, the first seeds of all before the second. tasks: their data sets, or all."""
+        """The runs of tables, each once: seed 0 of all, then seed 1. tasks: data sets to select; empty for all."""
         found: dict[str, PlannedRun] = {}
         for table in tables:
             for experiment in EXPERIMENTS.get(table, ()):
@@ -250,7 +250,7 @@ class Setup:
 
 
 def missing_runs(runs: Sequence[PlannedRun], rows: Sequence[Result], folder: Path) -> list[PlannedRun]:
-    """Those that have no rows in the results, and are not finished in a folder."""
+    """The runs that have no rows in the results and have not ended in the folder."""
     known = {row.run for row in rows}
     tested = {row.run for row in rows if row.split not in ("", "dev")}
     wanted = [run for run in runs if run.name not in (tested if run.scores_tests else known)]
@@ -274,8 +274,8 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
 def train_runs(runs: Sequence[PlannedRun], folder: Path, *, jobs: int = 1, cache: Path | None = None) -> None:
     """Train runs in their order, and continue interrupted runs. With several jobs, they may end in another order.
 
-    A run that diverges is reported on stderr and left out, now and later: its log says so. Runs with the vectors of
-    another system are not trained here. Raises what `check_data`, making a model and training raise.
+    A run that diverges is reported on stderr and skipped, also later, because its log says so. Runs with the vectors
+    of another system are not trained here. Raises what `check_data`, making a model and training raise.
     """
     if jobs < 1:
         raise ValueError(f"{jobs} jobs; expected at least 1")
@@ -305,8 +305,8 @@ def add_runs(
     Runs of `elmokit train tags` need no plan: their arm follows from what they read. The outcomes of their test items
     are computed here.
 
-    planned: all runs of the tables; they are listed for the first run that needs a plan, which takes a minute.
-    data: name of the treebank of runs of tags; empty for that of its folder.
+    planned: all runs of the tables. Only the first run that needs a plan lists them, because that takes a minute.
+    data: name of the treebank of runs of tags; empty for the name of its folder.
     corpus_size: words of raw text that the vectors or the biLM of these runs have read.
     Raises ValueError for a run that has not ended, is not planned, or has other settings than planned.
     """
@@ -353,7 +353,7 @@ def _arrays(folder: Path, row: Result, log: Sequence[Mapping[str, Any]]) -> dict
 
 
 def tag_results(run: TaskRun, *, data: str, corpus_size: int | None) -> list[Result]:
-    """The rows of a run of `elmokit train tags`, whose arm is what it reads besides its treebank."""
+    """The rows of a run of `elmokit train tags`. Its arm is what it reads besides its treebank."""
     inputs, arm = run.record.inputs, LATIN_ARMS[0]
     if inputs.word_vectors:
         arm = "fastText"
@@ -383,7 +383,7 @@ def run_results(planned: PlannedRun, run: TaskRun, *, has_diverged: bool = False
 
 
 def _score_rows(run: TaskRun, dataset: str) -> list[Result]:
-    """The scores that results have of a data set."""
+    """The scores that the results keep for a data set."""
     metric, others = DATASETS[dataset].metric, DATASETS[dataset].other_metrics
     return [row for row in run.score_rows() if row.metric == metric or (row.split != "dev" and row.metric in others)]
 
@@ -437,7 +437,7 @@ def flat_settings(config: TaskConfig) -> dict[str, Any]:
 
 @cache
 def fingerprint_of(model: str) -> str:
-    """The first digits of a biLM's fingerprint; one of EARLIER need not be there. Raises FileNotFoundError."""
+    """The first digits of a biLM's fingerprint. Models of EARLIER need not be there. Raises FileNotFoundError."""
     return EARLIER.get(model) or Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
 
 
@@ -464,7 +464,7 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
         config = _config(run, folder)
         if (run_dir / CONFIG_NAME).is_file():
             check_settings(read_record(run_dir), run, where=run_dir)
-            model = config.inputs.elmo and config.inputs.elmo.model  # it and the data may have moved
+            model = config.inputs.elmo and config.inputs.elmo.model  # the biLM and the data may have moved
             resume_task(run_dir, data=run.data, elmo_model=model, test=test, cache=cache)
         else:
             train(run.task, run.data, run_dir=run_dir, config=config, test=test, cache=cache)
@@ -479,7 +479,7 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
 
 
 def _config(run: PlannedRun, folder: Path) -> TaskConfig:
-    """The run's config with the folder of its biLM, which is made if it is not there."""
+    """The run's config with the folder of its biLM. Makes the biLM if it is not there."""
     elmo = run.config.inputs.elmo
     if elmo is None:
         return run.config
@@ -506,7 +506,7 @@ def _matches(example: Any, prediction: Any, *, score: Callable[..., Any]) -> Cou
 
 
 def _words(example: Any, prediction: Any) -> Counts:
-    """Right words and all words of a sentence, and the same of those whose vectors were not learnt in training."""
+    """Right words and all words of a sentence; then the same for words whose vectors were not learnt in training."""
     right = [gold == guess for gold, guess in zip(example.tags, prediction.tags, strict=True)]
     unknown = [hit for hit, is_known in zip(right, prediction.known, strict=True) if not is_known]
     return (sum(right), len(right), sum(unknown), len(unknown))
@@ -535,10 +535,10 @@ COUNTS: Mapping[str, Callable[[Any, Any], Counts]] = {
     "sentiment": _labels,
     "tags": _words,
 }
-"""By task: (example, prediction) -> what the item adds to the sums that `statistics.SCORES` makes a score of. Items are
-sentences, predicates, documents, pairs, questions, sentences and sentences."""
+"""By task: (example, prediction) -> what the item adds to the sums; `statistics.SCORES` computes a score from them. The
+items are, in order: sentences, predicates, documents, pairs, questions, sentences and sentences."""
 CLUSTER: Mapping[str, Callable[[Any], Hashable]] = {
     "semantic-roles": lambda example: tuple(example.tokens),
     "question-answering": lambda example: example.article,
 }
-"""What items have in common that are not independent; in the other tasks each item is a cluster."""
+"""What items that are not independent have in common. In the other tasks, each item is a cluster."""

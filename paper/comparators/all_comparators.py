@@ -16,9 +16,9 @@ TRAININGS = {"cove": train_cove, "context2vec": train_context2vec}
 
 
 def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> VectorSource:
-    """Open the model of a system; most read no word vectors besides it, and ignore them.
+    """Open the model of a system. Only CoVe also reads word vectors; the other systems ignore them.
 
-    Raises ValueError for an unknown name and for word vectors that are missing, and what the system's `open` raises.
+    Raises ValueError for an unknown name or missing word vectors, and whatever the system's `open` raises.
     """
     comparator = find_system(COMPARATORS, name, model)
     return open_cove(model, word_vectors) if comparator is COVE else comparator.open(model)

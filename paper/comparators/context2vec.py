@@ -1,7 +1,7 @@
 """context2vec: vectors of a word's context without the word (Melamud et al., 2016), read, used and trained.
 
-One LSTM reads the words to the left, another one those to the right; a network of two layers joins their outputs. A
-context's vector is close to the target vectors of the words that fit into the gap. It is trained by negative sampling
+One LSTM reads the words to the left, another one the words to the right; a network of two layers joins their outputs.
+A context's vector is close to the target vectors of the words that fit into the gap. Training is by negative sampling
 on the shards that a biLM reads.
 """
 
@@ -47,10 +47,10 @@ MODEL_FILE = "model.safetensors"
 VOCABULARY_FILE = "vocabulary.txt"
 SENTENCES_PER_BATCH = 64
 GAP = "[]"
-"""The token that stands for the gap in a sentence, as in the original program."""
+"""The token for the gap in a sentence, as in the original program."""
 NOISE_POWER = 0.75
 SENTENCES_PER_BLOCK = 8192
-"""Sentences that are grouped by length together."""
+"""Number of sentences that are grouped by length at a time."""
 
 
 class ContextEncoder(nn.Module):
@@ -66,12 +66,12 @@ class ContextEncoder(nn.Module):
         self.hidden = nn.Linear(2 * lstm_dim, 2 * lstm_dim)
         self.output = nn.Linear(2 * lstm_dim, dim)
         self.targets = nn.Embedding(num_tokens, dim)
-        for words in (self.left_words, self.right_words):  # as the original program starts: rare words stay small
+        for words in (self.left_words, self.right_words):  # as in the original program: rare words stay small
             nn.init.normal_(words.weight, std=num_tokens**-0.5)
         nn.init.zeros_(self.targets.weight)
 
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        """Context vectors of sentences of one length; the word itself is read by neither side."""
+        """Context vectors of sentences of one length; neither LSTM reads the word itself."""
         begin, end = ids.new_full((len(ids), 1), self.begin_id), ids.new_full((len(ids), 1), self.end_id)
         left = self.left_lstm(self.left_words(torch.cat([begin, ids[:, :-1]], dim=1)))[0]
         from_the_end = torch.cat([end, ids[:, 1:].flip(1)], dim=1)
@@ -104,8 +104,8 @@ class Context2vec:
     ) -> list[tuple[str, float]]:
         """The words that fit best into the gap `[]` of a sentence, with their scores, best first.
 
-        The score of a word w in a context c is `(cos(w, c) + 1) / 2`. If the word that the substitutes should mean the
-        same as is `known`, it is `max(cos(w, known), 0) * max(cos(w, c), 0)`.
+        The score of a word w in a context c is `(cos(w, c) + 1) / 2`. If `known` is given, a word that the substitutes
+        should be near in meaning, the score is `max(cos(w, known), 0) * max(cos(w, c), 0)`.
         Raises ValueError unless there is exactly one gap, and `known` is in the vocabulary.
         """
         if known is not None and known.lower() not in self.vocabulary:

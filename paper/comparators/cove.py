@@ -1,9 +1,9 @@
 """CoVe: the layers of a translator's biLSTM encoder over fixed word vectors (McCann et al., 2017), read and trained.
 
 The tensors have the names and shapes of a plain two-layer `torch.nn.LSTM`, as in the published file. There are no
-boundary tokens, and no state is carried from one sentence to the next. It is trained with an attentional decoder: an
-LSTM of two layers that reads the target word before and its own last attentional state, with global attention over the
-encoder's top layer.
+boundary tokens, and no state is carried from one sentence to the next. In training, an attentional decoder follows: an
+LSTM of two layers with global attention over the encoder's top layer. At each step, it reads the previous target word
+and its own previous attentional state.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int
 
 ENCODER_FILE = "encoder.safetensors"
-_IGNORED = -100  # cross_entropy's mark of a position without a target
+_IGNORED = -100  # tells cross_entropy that a position has no target
 SENTENCES_PER_BATCH = 64
 
 
 def read_encoder(path: Path) -> nn.LSTM:
-    """Read an encoder: the published `.pth`, safetensors, or a folder of `train_cove`; its tensors say its sizes.
+    """Read an encoder: the published `.pth`, safetensors, or a folder of `train_cove`. The tensors give the sizes.
 
     Nothing is unpickled. Raises FileNotFoundError, and FormatError for missing, additional or misshapen tensors and
     numbers that are not finite.
@@ -81,7 +81,7 @@ def new_encoder(*, input_dim: int, hidden_dim: int, dropout_rate: float = 0.0) -
 
 
 def open_cove(model: str, word_vectors: Path | None = None) -> SystemLayers:
-    """Layers 1 and 2 of the encoder, each 2H wide; a word without a vector is a vector of zeros at its input."""
+    """Open layers 1 and 2 of the encoder, each 2H wide. For a word without a vector, the encoder reads zeros."""
     if word_vectors is None:
         raise ValueError("cove reads word vectors: give their file with --word-vectors FILE")
     path = Path(model)
@@ -120,10 +120,10 @@ COVE = Comparator(
 
 @dataclass(frozen=True)
 class CoveConfig:
-    """Settings of a training; widths are the published ones, the rest is ours and has not been tuned."""
+    """Settings of a training. The widths are as published; the rest is ours, and has not been tuned."""
 
     word_vectors: str = ""
-    """File of GloVe, word2vec or fastText vectors, the encoder's input, which are not trained."""
+    """File of GloVe, word2vec or fastText vectors: the encoder's input. They are not trained."""
     hidden_dim: int = 300
     """Width of each direction of the encoder; the decoder is twice as wide."""
     target_dim: int = 300
@@ -152,7 +152,7 @@ class CoveConfig:
 class Translator(nn.Module):
     """Source word vectors and target token ids -> logits of the next target token.
 
-    The batch has sentences of one length on the source side, so nothing is padded there.
+    All source sentences of a batch have the same length, so the source needs no padding.
     """
 
     def __init__(self, encoder: nn.LSTM, vocabulary: Vocabulary, *, target_dim: int, dropout_rate: float) -> None:
@@ -167,9 +167,9 @@ class Translator(nn.Module):
         self.output = nn.Linear(dim, len(vocabulary))
 
     def forward(self, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, "B U V"]:
-        """Logits of the token after each of `target`, which starts with the begin of the sentence."""
+        """Logits of the token after each token of `target`; `target` starts with the begin-of-sentence token."""
         memory, of_encoder = self.encoder(self.dropout(source))
-        # each layer of the decoder starts from the last states of both directions of the encoder's layer
+        # each decoder layer starts from the last states of both directions of the same encoder layer
         hidden, cell = (torch.cat([states[0::2], states[1::2]], dim=2) for states in of_encoder)
         state = torch.zeros_like(hidden[0])  # attentional: the result of the previous step
         steps: list[Tensor] = []
@@ -185,7 +185,7 @@ class Translator(nn.Module):
 def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> float:
     """Train a translator and write the folder of its encoder: `encoder.safetensors` and config.json.
 
-    files: the source and the target text, one sentence per line, which is tokenised.
+    files: the source text and the target text, one sentence per line. Each line is tokenised.
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
     Returns the last epoch's loss (nats per target token). Raises ValueError for wrong settings and texts of different
     lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
@@ -210,7 +210,7 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
         )
 
         def loss_of(numbers: Sequence[int]) -> tuple[Float[Tensor, ""], int]:
-            """Of sentences with sources of one length."""
+            """The loss of sentences with sources of one length, and their number of target tokens."""
             marked = ([BEGIN_SENTENCE, *targets[number], END_SENTENCE] for number in numbers)
             rows = [torch.from_numpy(vocabulary.ids(target)) for target in marked]
             target = pad_sequence(rows, batch_first=True, padding_value=_IGNORED)

@@ -1,8 +1,8 @@
 """IMS with word embeddings: a linear support vector machine for each word (extra `comparators`).
 
-Features: parts of speech around the word, surrounding words and local collocations (Zhong and Ng, 2010); and, with word
-vectors, their sum over the context, which decays with the distance (Iacobacci et al., 2016). Surrounding words come
-from the word's sentence, as they are spelled; the original program takes lemmas of the whole text without stop words.
+The features are parts of speech around the word, surrounding words and local collocations (Zhong and Ng, 2010). With
+word vectors, their sum over the context is added; weights decay with the distance (Iacobacci et al., 2016). Surrounding
+words come from the word's sentence, in lower case; the original program takes lemmas of the text without stop words.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class TrainedIMS:
     surrounding_words: bool
 
     def predict(self, sentences: Sequence[SenseSentence], senses: Senses) -> dict[str, str]:
-        """A sense for each word by its name; the first one of the dictionary for words that were not trained.
+        """A sense for each word, by the word's name. A word that was not trained gets the dictionary's first sense.
 
-        A word that the dictionary lacks too has no answer.
+        A word that the dictionary lacks too gets no answer.
         """
         answers: dict[str, str] = {}
         for asked, features in _examples(sentences, self.vectors, self.surrounding_words):
@@ -81,7 +81,7 @@ def train_ims(
 
 
 def _with_narrow_indices(rows: Any) -> Any:
-    """A sparse matrix with indices of 32 bits, which are all that LinearSVC accepts."""
+    """A sparse matrix with 32-bit indices, because LinearSVC accepts no others."""
     rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
     return rows
 

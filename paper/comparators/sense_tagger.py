@@ -1,8 +1,8 @@
 """Neural tagger of word senses (Raganato et al., 2017, the biLSTM without attention): a sense or a word for each token.
 
-A token with a sense is to be tagged with the sense, any other one with itself. The answer for a word is the most
-probable of its senses; senses that the training corpus lacks cannot be given, and a word without any other has the
-first sense of the dictionary.
+The target of a token with a sense is the sense; the target of any other token is the token itself. The answer for a
+word is the most probable of its senses that occur in the training corpus. If none of them does, it is the first sense
+of the dictionary.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IGNORED = -100
 
 @dataclass(frozen=True)
 class SenseTaggerConfig:
-    """Settings; widths are the published ones as they are remembered, the rest is ours."""
+    """Settings. The widths are the published ones, quoted from memory; the rest is ours."""
 
     word_dim: int = 400
     """Width of the word embeddings."""
@@ -59,7 +59,7 @@ class SenseTaggerConfig:
 
 
 class _Network(nn.Module):
-    """Word ids -> logits of all labels, at those positions of the batch that are wanted."""
+    """Word ids -> logits of all labels, at the wanted positions of the batch."""
 
     def __init__(self, config: SenseTaggerConfig, *, num_words: int, num_labels: int) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class SenseTagger:
 
     @torch.no_grad()
     def predict(self, sentences: Sequence[SenseSentence], senses: Senses) -> dict[str, str]:
-        """A sense for each word by its name. A word that the dictionary lacks has no answer."""
+        """A sense for each word, by the word's name. A word that the dictionary lacks has no answer."""
         answers: dict[str, str] = {}
         self.network.eval()
         for sentence in sentences:

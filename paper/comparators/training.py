@@ -49,10 +49,10 @@ def train_epochs(
     *,
     clip_norm: float = CLIP_NORM,
 ) -> list[float]:
-    """Train a module with Adam, in epochs whose draws depend on no other one; returns the mean loss of each.
+    """Train a module with Adam; returns each epoch's mean loss. Random draws do not depend on earlier epochs.
 
     batches: draws the order of an epoch and gives its batches.
-    loss_of: the mean loss of a batch, and of how many tokens it is the mean.
+    loss_of: the mean loss of a batch, and the number of tokens that it averages.
     Raises DivergenceError if a loss is not finite.
     """
     optimizer, losses = torch.optim.Adam(module.parameters(), config.learning_rate), list[float]()
@@ -77,7 +77,7 @@ def train_epochs(
 
 
 def of_equal_length(sentences: Sequence[Sequence[str]], *, most: int) -> list[list[int]]:
-    """Numbers of the sentences in groups of equal length, of at most `most` each, so that no batch needs padding.
+    """Group the numbers of sentences of equal length, at most `most` per group, so that no batch needs padding.
 
     Sentences without tokens are in no group.
     """
@@ -89,7 +89,7 @@ def of_equal_length(sentences: Sequence[Sequence[str]], *, most: int) -> list[li
 
 
 def shuffled_groups(sentences: Sequence[Sequence[str]], draws: random.Random, *, most: int) -> list[list[int]]:
-    """Numbers of sentences of one length, at most so many together, in a random order."""
+    """Groups of sentence numbers of one length, at most `most` per group, in a random order."""
     order = list(range(len(sentences)))
     draws.shuffle(order)
     groups = of_equal_length([sentences[number] for number in order], most=most)
@@ -98,7 +98,7 @@ def shuffled_groups(sentences: Sequence[Sequence[str]], draws: random.Random, *,
 
 
 def frequent_words(counts: Counter[str], config: Any) -> list[str]:
-    """The words that occur `min_count` times, by falling count and at most `max_size`. Raises ValueError for none."""
+    """The `max_size` most frequent words that occur `min_count` times, by falling count. Raises ValueError for none."""
     enough = [word for word, count in counts.items() if count >= config.min_count and word not in SPECIALS]
     if not enough:
         raise ValueError(f"no word to be predicted occurs at least {config.min_count} times (min_count)")
@@ -112,7 +112,7 @@ def write_training(folder: Path, system: str, config: Any, *, files: Sequence[Pa
 
 
 def read_settings(folder: Path, system: str, kind: type[Settings]) -> Settings:
-    """Those settings of a trained system that a dataclass has. Raises FileNotFoundError, and ValueError for others."""
+    """The settings of a trained system that `kind` has. Raises FileNotFoundError, and ValueError for other folders."""
     path, config = folder / CONFIG_NAME, read_config(folder)
     values = checked_config(config, where=path, format=FORMAT, version=VERSION, command="train-comparator")
     if values.get("system") != system:
