@@ -63,7 +63,7 @@ SO = LabelPrediction("0", {"0": 0.75, "1": 0.25})
 NEUTRAL = LabelPrediction("neutral", {"neutral": 1.0})
 ASKED = {"question": "Who won?", "context": "Then Ann\nLee won."}
 FOUND = FoundAnswer("Ann\nLee", (1, 2), 0.5)
-GIVEN: list[tuple[str, Any, Any]] = [  # text, the fields of JSON, or an example of a file; and what a model says of it
+GIVEN: list[tuple[str, Any, Any]] = [  # text, JSON fields, or an example of a file; and what a model predicts
     ("ner", "It isn't  “Jane   Lee”.", ["O", "O", "O", "O", "B-PER", "L-PER", "O", "O"]),
     ("ner", {"tokens": ["Jane", "Lee", "sang", "."], "text": "Jane  Lee sang."}, ["O", "U-PER", "O", "O"]),
     ("ner", TaggedSentence(["Jane", "New York"], ["U-given name", "O"]), ["U-given name", "U-LOC"]),
@@ -166,7 +166,7 @@ def test_settings_of_elmo_have_a_short_form(toy: Toy):
     short = with_settings(config, ["elmo.dropout_rate=0.2", "elmo=output", "elmo.layers=1"])
     assert long.inputs.elmo == short.inputs.elmo == ElmoInput("output", dropout_rate=0.2, layers="1")
     assert short.model.dropout_rate == config.model.dropout_rate
-    assert with_settings(short, ["dropout_rate=0.1"]).model.dropout_rate == 0.1  # the model's, as ever
+    assert with_settings(short, ["dropout_rate=0.1"]).model.dropout_rate == 0.1  # the model's, as before
     changed = with_settings(short, ["elmo.model=mini-ko"]).inputs.elmo
     assert changed == ElmoInput("output", "mini-ko", dropout_rate=0.2, layers="1")
     assert with_settings(short, ["elmo.penalty=1", "elmo=none"]).inputs.elmo is None
@@ -207,6 +207,6 @@ def test_every_task_has_a_recipe_that_differs_from_cpu_in_its_training_alone(tas
     cpu, converged = task_recipe(task, "cpu"), task_recipe(task, "cpu-converged")
     assert replace(converged, training=cpu.training) == cpu != converged
     assert until_converged(lambda: converged) == converged
-    training = converged.training  # the schedule is given up for patience, the rest is kept
+    training = converged.training  # patience replaces the schedule; the rest is kept
     assert (training.decay, training.min_steps, training.patience) == (1.0, 1000, 5)
     assert training.learning_rate == cpu.training.learning_rate

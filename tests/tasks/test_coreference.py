@@ -15,7 +15,7 @@ from task_examples import COREFERENCE, DOCUMENTS, document
 
 
 def text_of(*sentences: list[str], name: str = "x") -> str:
-    """One document; tokens are w0, w1, ... in each sentence, and the cells those of coreference."""
+    """One document. The tokens of each sentence are w0, w1, ...; the given cells are the coreference column."""
     lines = [f"#begin document ({name}); part 001"]
     for cells in sentences:
         lines += [f"{name} 1 {row} w{row} NN * - - - Ann * {cell}" for row, cell in enumerate(cells)] + [""]
@@ -27,9 +27,9 @@ def text_of(*sentences: list[str], name: str = "x") -> str:
     [
         ([["(7", "7)|(3)", "-"], ["(3)"]], [[(0, 1)], [(1, 1), (3, 3)]]),
         ([["(3", "(3", "3)", "3)"]], [[(0, 3), (1, 2)]]),  # mentions of one entity nest
-        ([["(1", "(2", "1)", "2)"]], [[(0, 2)], [(1, 3)]]),  # those of two cross
+        ([["(1", "(2", "1)", "2)"]], [[(0, 2)], [(1, 3)]]),  # mentions of two entities cross
         ([["-"]], []),
-        # in the order in which the scorer meets their numbers: in a cell, the mentions of one token first
+        # in the order in which the scorer meets the numbers: in a cell, mentions of one token come first
         ([["(5|(4|(3)", "4)", "5)"], ["(1|(3)", "1)|(4)"]], [[(0, 0), (3, 3)], [(0, 2)], [(0, 1), (4, 4)], [(3, 4)]]),
     ],
 )
@@ -40,7 +40,7 @@ def test_reads_documents(write, sentences: list[list[str]], clusters: list[list[
     other = CoreferenceDocument("b", 1, [["w0", "w1"]], ["Ann"] * 2, [[(0, 0), (1, 1)]])
     assert list(read_coreference_documents(write(text + text_of(["(3)", "(3)"], name="b")))) == [expected, other]
     tabs = re.sub(r"(?m)^bc.*$", lambda row: row[0].replace(" ", "\t"), text)
-    for empty in ("", "_"):  # in LitBank, an empty last cell is no mention
+    for empty in ("", "_"):  # in LitBank, an empty last cell means no mention
         assert list(read_coreference_documents(write(re.sub(r"(?m)-$", empty, tabs)))) == [expected]
 
 
@@ -134,7 +134,7 @@ def test_writes_columns_that_its_reader_reads(write):
 
 def test_scores_as_conll2012():
     numbers = TASK.score([EXAMPLE, EXAMPLE], [CLUSTERS, [[(0, 0), (7, 7)], [(1, 1), (5, 5)]]])
-    # MUC: 2 + 1 of 4 links. B-cubed: 4 + 2 of 8 mentions wholly and one a half. CEAF-e: 2 + 1 + a half of 4 clusters.
+    # MUC: 2 + 1 of 4 links. B-cubed: 4 + 2 of 8 mentions in full, one by half. CEAF-e: 2 + 1 + 0.5 of 4 clusters.
     assert numbers["muc_f1"] == pytest.approx(100 * 3 / 4)
     assert numbers["b_cubed_precision"] == pytest.approx(100 * 6.5 / 8)
     assert numbers["ceaf_e_recall"] == pytest.approx(100 * 3.5 / 4)
@@ -143,7 +143,7 @@ def test_scores_as_conll2012():
 
 
 def test_labels_are_genres():
-    names = ("GUM_news_x", "bc/cnn/00/cnn_0000", "text", "the_old_house", "GUM_news_y")  # a title has no genre of GUM
+    names = ("GUM_news_x", "bc/cnn/00/cnn_0000", "text", "the_old_house", "GUM_news_y")  # a title is not a genre
     assert TASK.symbols([replace(EXAMPLE, name=name) for name in names]) == ["bc", "news"]
 
 
@@ -167,7 +167,7 @@ def test_the_loss_is_minus_the_log_likelihood_of_all_correct_antecedents_togethe
     (cluster,) = example.clusters
     expected = torch.zeros(())
     for later, mention in enumerate(mentions):
-        assert scores[later, later + 1 :].eq(-torch.inf).all()  # nothing stands there
+        assert scores[later, later + 1 :].eq(-torch.inf).all()  # only earlier mentions are candidates
         right = [later - earlier for earlier in range(later) if {mention, mentions[earlier]} <= set(cluster)]
         expected -= scores[later].log_softmax(dim=0)[right or [0]].logsumexp(dim=0)
     assert expected > 0

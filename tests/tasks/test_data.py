@@ -166,13 +166,13 @@ DATA = Path(__file__).parents[2] / ".data"
 
 
 def entities(path: Path) -> list[int]:
-    """Sentences, tokens and entities."""
+    """Count sentences, tokens and entities."""
     read: list[TaggedSentence] = list(read_tagged_sentences(path))
     return [len(read), sum(len(each.tokens) for each in read), sum(len(spans_from_tags(each.tags)) for each in read)]
 
 
 def roles(path: Path) -> list[int]:
-    """Sentences, tokens, propositions and arguments."""
+    """Count sentences, tokens, propositions and arguments."""
     read: list[PredicateInSentence] = list(read_predicates(path))
     sentences = {example.sentence: example.tokens for example in read}
     tags = [example.tags for example in read if example.tags]
@@ -181,7 +181,7 @@ def roles(path: Path) -> list[int]:
 
 
 def coreference(path: Path) -> list[int]:
-    """Documents, sentences, tokens, mentions, and entities of several mentions."""
+    """Count documents, sentences, tokens, mentions, and entities with several mentions."""
     read: list[CoreferenceDocument] = list(read_coreference_documents(path))
     sizes = [len(cluster) for document in read for cluster in document.clusters]
     sentences = [sentence for document in read for sentence in document.sentences]
@@ -189,19 +189,19 @@ def coreference(path: Path) -> list[int]:
 
 
 def pairs(path: Path) -> list[int]:
-    """Pairs, and pairs without a label."""
+    """Count pairs, and pairs without a label."""
     labels = Counter(pair.label for pair in read_sentence_pairs(path))
     return [labels.total(), labels[None]]
 
 
 def questions(path: Path) -> list[int]:
-    """Questions, passages and answers."""
+    """Count questions, passages and answers."""
     read = list(read_questions(path))
     return [len(read), len({each.passage.text for each in read}), sum(len(each.answers) for each in read)]
 
 
 def trees(path: Path) -> list[int]:
-    """Sentences of each class, phrases, and sentences of two classes."""
+    """Count the sentences of each class, the phrases, and the sentences that have one of two classes."""
     classes = Counter(text.label for text in read_texts(path))
     binary = sum(text.label is not None for text in read_texts(path, num_classes=2))
     return [*(classes[label] for label in FIVE_CLASSES), sum(1 for _ in read_texts(path, phrases=True)), binary]

@@ -94,11 +94,11 @@ def test_compares_each_token_with_what_the_other_sentence_has_for_it(classifier:
     encoded, compared = seen
     outputs = classifier.inputs([pair.premise, pair.hypothesis]).outputs
     premise, hypothesis = torch.cat([encoded, outputs], dim=2)
-    other = (premise[0] @ hypothesis.T).softmax(dim=0) @ hypothesis  # of the premise's first token
+    other = (premise[0] @ hypothesis.T).softmax(dim=0) @ hypothesis  # for the premise's first token
     token = premise[0]
     expected = torch.cat([token, other, token - other, token * other])
     torch.testing.assert_close(compared[0, 0], expected)
-    back = (hypothesis[1] @ premise.T).softmax(dim=0) @ premise  # of the hypothesis' second token
+    back = (hypothesis[1] @ premise.T).softmax(dim=0) @ premise  # for the hypothesis' second token
     torch.testing.assert_close(compared[1, 1, 19:38], back)
 
 

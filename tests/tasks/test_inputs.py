@@ -41,7 +41,7 @@ def test_words_of_the_training_set_have_rows_and_others_are_unknown_except_for_t
     assert out.mask.tolist() == [[True] * 4, [True, False, False, False]]
     assert torch.equal(out.inputs[0, 0], out.inputs[0, 1]) and out.inputs[0, 0].any()
     assert not out.inputs[0, 2:].any() and not out.inputs[1, 1:].any()
-    characters = make(NO_WORDS)  # these are a token's own, and keep their case
+    characters = make(NO_WORDS)  # character vectors depend only on the token, and on its case
     out = characters([["cat", "Cat", "unseen"], ["cat"]])
     assert characters.input_dim == 9 and torch.equal(out.inputs[0, 0], out.inputs[1, 0])
     assert not torch.equal(out.inputs[0, 0], out.inputs[0, 1])
@@ -50,10 +50,10 @@ def test_words_of_the_training_set_have_rows_and_others_are_unknown_except_for_t
 
 def test_a_files_vectors_start_the_training_words_and_stay_for_the_others(vectors: str):
     inputs = make(PLAIN, word_vectors=vectors, num_extra_words=0)
-    assert inputs.input_dim == 2  # the file's
+    assert inputs.input_dim == 2  # the width of the file's vectors
     out = inputs([["The", "cat", "a", "ran", "rare", "sat"]])
     assert out.inputs[0, :5].tolist() == [[1, 0], [2, 2], [0, 1], [3, 3], [0, 0]]
-    assert out.inputs[0, 5].any()  # of the training set, but not in the file: random
+    assert out.inputs[0, 5].any()  # in the training set, but not in the file: random
     out.inputs.sum().backward()
     assert inputs.words is not None and inputs.words.weight.grad is not None
     assert len(inputs.words.weight) == 1 + 4 and len(inputs.words.fixed) == 2
@@ -82,7 +82,7 @@ def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim:
     assert (out.inputs.shape, out.outputs.shape) == ((3, 3, input_dim), (3, 3, output_dim))
     assert not out.inputs[~out.mask].any() and not out.outputs[~out.mask].any()
     plain = make(PLAIN)(TRAINING)
-    assert torch.equal(out.inputs[:2, :, :4], plain.inputs)  # the arms differ in ELMo alone
+    assert torch.equal(out.inputs[:2, :, :4], plain.inputs)  # the arms differ only in ELMo
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_settings_of_elmo_are_those_of_an_embedding(bilm: str, settings: dict[st
     inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("both", bilm, **settings))
     of_all = {"num_mixes": 2, "dropout_rate": 0.0, "penalty_factor": 0.0}
     embedding = ElmoEmbedding(read_bilm(bilm), **of_all | arguments)
-    inputs.measure_scales(TRAINING)  # which does nothing without `rescale`
+    inputs.measure_scales(TRAINING)  # does nothing without `rescale`
     if embedding.scales is not None:
         embedding.measure_scales(TRAINING)
     weights = {name: torch.arange(3.0) + int(name[6]) for name in embedding.state_dict() if name.endswith(".weights")}
@@ -107,7 +107,7 @@ def test_settings_of_elmo_are_those_of_an_embedding(bilm: str, settings: dict[st
         module.load_state_dict(module.state_dict() | weights)
     found = inputs(TRAINING)
     for mix, vectors in zip(embedding(TRAINING).mixes, (found.inputs, found.outputs), strict=True):
-        torch.testing.assert_close(vectors, mix, atol=2e-3, rtol=1e-3)  # of activations in float16
+        torch.testing.assert_close(vectors, mix, atol=2e-3, rtol=1e-3)  # the activations are in float16
     assert inputs.penalty().item() == pytest.approx(embedding.penalty().item())
 
 
@@ -135,7 +135,7 @@ def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradie
 def test_what_the_model_does_not_have_and_vectors_of_another_language_or_from_nowhere_are_refused(
     bilm: str, vectors: str
 ):
-    for num_extra_words in (0, 20_000):  # though it has words for new text
+    for num_extra_words in (0, 20_000):  # also with extra words for new text
         config = InputConfig(word_vectors=vectors, word_dim=2, num_extra_words=num_extra_words)
         with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
             new_word_table(config, [["밥", "집"]], [], seed=0)
@@ -176,7 +176,7 @@ def test_senses_in_unseen_contexts_are_told_apart_with_elmo_only(tmp_path: Path)
             run_dir = train_task("named-entities", tmp_path, run_dir=tmp_path / f"{elmo}-{seed}", config=config)
             tagger = load_task(run_dir)
             learnt = tagger.evaluate(tmp_path / "train.conll")["f1"]
-            assert elmo == "none" or learnt > 90  # without ELMo, some seeds need many epochs for it
+            assert elmo == "none" or learnt > 90  # without ELMo, some seeds need many epochs for that
             found.append(tagger.evaluate(tmp_path / "test.conll")["f1"])
         gains.append(found[1] - found[0])
-    assert sum(gains) / len(gains) > 5, gains  # rounding decides some of the tags: from 17 to 58, with other seeds too
+    assert sum(gains) / len(gains) > 5, gains  # rounding decides some tags: gains of 17 to 58, with other seeds too

@@ -1,4 +1,4 @@
-"""What holds for the models of all tasks; what is peculiar to one is in its folder."""
+"""Tests that hold for the models of all tasks. Tests of a single task's model are in the file of that task."""
 
 from collections.abc import Callable
 from typing import Any
@@ -68,7 +68,7 @@ def test_tags_are_never_illegal(stand_in_inputs: Callable[..., Any], name: str, 
     for scale in (0.1, 2.0, 2.0, 100.0):
         for parameter in model.parameters():
             torch.nn.init.normal_(parameter, std=scale)
-        for tags in model.predict(case.examples):  # reading an illegal I as a B, as spans_from_tags does, changes it
+        for tags in model.predict(case.examples):  # spans_from_tags reads an illegal I as a B, which changes the tags
             assert tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme=scheme) == tags
 
 
@@ -82,8 +82,8 @@ def test_weights_are_uniform_in_the_range_of_glorot_and_bengio_and_biases_zero()
 
 
 CONLL_TAGS = ["O", *(f"{prefix}-{kind}" for kind in ("LOC", "MISC", "ORG", "PER") for prefix in "BILU")]
-# Symbols; width of the inputs (words, characters, ELMo) and of what is given for the output (ELMo); number of
-# parameters, worked out from the sizes in the papers.
+# Symbols; widths of the inputs (words, characters, ELMo) and of the vectors for the output (ELMo); number of
+# parameters, computed from the sizes in the papers.
 PUBLISHED: dict[str, tuple[list[str], int, int, int]] = {
     "coreference": (["bc", "bn", "mz", "nw", "pt", "tc", "wb"], 300 + 150, 0, 1_599_902),
     "entailment": ([*LABELS], 300 + 1024, 1024, 8_017_503),

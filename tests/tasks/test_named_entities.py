@@ -41,7 +41,7 @@ def test_reads_conll2003_and_its_iob1(write):
             [(["#Up", "@x"], ["B-creative-work", "L-creative-work"]), (["hi"], ["O"])],
         ),
         ("B-52 B-52 B-52 B-PROD\n", [(["B-52"], ["U-PROD"])]),  # with a lemma and a stem
-        ("## O\n", [(["##"], ["O"])]),  # no comment of KLUE-NER
+        ("## O\n", [(["##"], ["O"])]),  # not a comment of KLUE-NER
         (  # comments of other forms
             "#\tnzz\t1\n# a note\nEU\tB-ORG\n\n#FORMAT=x\n%\tO\n",
             [(["EU"], ["U-ORG"]), (["%"], ["O"])],
@@ -60,7 +60,7 @@ def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str]
 
 
 def klue_ner(annotated: str) -> str:
-    """Lines of KLUE-NER, for a sentence with its entities as the comment above it writes them: `<서울:LC>에`."""
+    """Lines of KLUE-NER for a sentence. Its entities are marked as in the comment above it: `<서울:LC>에`."""
     rows: list[str] = []
     for outside, entity, label in re.findall(r"([^<]*)(?:<([^>]*):([A-Z]+)>)?", annotated):
         rows += [f"{character}\tO" for character in outside]
@@ -86,12 +86,12 @@ def test_the_characters_of_klue_ner_become_tokens_with_their_particle_and_the_fi
 
 def test_refuses(refusals, snapshot: SnapshotAssertion):
     texts = [
-        "a B-X O\n\nb B-Y B-X\n",  # as GermEval
+        "a B-X O\n\nb B-Y B-X\n",  # as in GermEval
         "a O\n\nb X O\n",
         "a O\nb O\n\nc O\nd PER\n",
         "EU,B-ORG\n",
         "# sent_id = 1\n1\tEU\tO\tB-ORG\n2\tis\tO\tO\n",
-        "#\tn-tv.de\t[2010-03-07]\n1\tEU\tO\tB-ORG\n2\tis\tO\tO\n",  # as GermEval
+        "#\tn-tv.de\t[2010-03-07]\n1\tEU\tO\tB-ORG\n2\tis\tO\tO\n",  # as in GermEval
         "S 1\tEU\tB-X\nS 1\tis\tO\n\nS 2\tA\tO\nS 2\tB\tO\n",
         "wsj 0 0 She O\nwsj 0 1 ran O\n",
         "#begin document (x); part 0\nx 0 0 a . * - - - - - -\n\n#end document\n",
@@ -110,7 +110,7 @@ GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
 def test_all_four_tags_of_a_kind_are_known_and_scored_as_conlleval_does():
     assert TASK.symbols([JANE]) == ["O", *(f"{prefix}-{kind}" for kind in ("LOC", "PER") for prefix in "BILU")]
     scores = TASK.score([JANE], [GUESS])
-    assert scores[TASK.metric] == scores["f1"] == pytest.approx(40)  # one of three predicted, of two true
+    assert scores[TASK.metric] == scores["f1"] == pytest.approx(40)  # one right, of three predicted and two gold
     assert scores["precision"] == pytest.approx(100 / 3)
     assert (scores["recall"], scores["token_accuracy"]) == (50, 60)
     assert (scores["f1_LOC"], scores["f1_PER"]) == (100, 0)

@@ -77,12 +77,12 @@ def test_files_of_text_of_json_and_of_the_tasks_format_are_told_apart(trained: T
         rows = list(trained.predict_file(tmp_path / name))
         assert rows == ["c\tcow ant", *([""] if name == "raw.txt" else []), "b\tbear"]
     as_json = [json.loads(line) for line in trained.predict_file(tmp_path / "raw.txt", form="json")]
-    assert [made and made["label"] for made in as_json] == ["c", None, "b"]  # blank lines stay, to count rows by
+    assert [made and made["label"] for made in as_json] == ["c", None, "b"]  # blank lines stay, so that rows match
     _, as_text = trained.predict_file(tmp_path / "data.tsv", kind="text", form="json")
     assert json.loads(as_text)["tokens"] == ["b", "bear"]
     task = changed(trained.task, find=lambda folder: Splits(folder / "train.txt", test=folder / "test.txt"))
     known = TrainedTask(task, trained.record, trained.model)
-    for name, text in (("test.txt", "cow ant"), ("other.txt", "a cow ant")):  # the task knows the first one as data
+    for name, text in (("test.txt", "cow ant"), ("other.txt", "a cow ant")):  # the task knows the first file as data
         (tmp_path / name).write_text("a\tcow ant\n")
         (line,) = known.predict_file(tmp_path / name)
         assert line.split("\t")[1] == text
@@ -116,7 +116,7 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path, monkeypatch: 
         path.write_text(f'{{"tokens": ["cow"]}}\n{line}\n')
         with pytest.raises(ValueError, match=message):
             list(trained.predict_file(path))
-    Path("e").write_text(path.read_text())  # a letter of every message
+    Path("e").write_text(path.read_text())  # a letter that is in every message
     with pytest.raises(ValueError, match=r"^e, line 2: "):
         list(trained.predict_file("e", kind="json"))
     with pytest.raises(ValueError, match="kind is 'xml'; expected one of text, json, data"):
@@ -158,7 +158,7 @@ def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
     config.write_text(config.read_text().replace(str(tiny_bilms[1]), "nowhere"))
     with pytest.raises(FileNotFoundError, match=r"; if it has moved, say where it is: --model M, or elmo_model=M \(n"):
         load_task(copied, task=toy, device="cpu")
-    convert(tiny_bilms[0], tmp_path / "elsewhere", to="bilm_tf")  # in another format, even
+    convert(tiny_bilms[0], tmp_path / "elsewhere", to="bilm_tf")  # even in another format
     moved = load_task(run_dir, task=toy, elmo_model=tmp_path / "elsewhere", device="cpu")
     assert moved.predict("bear with cat") == trained.predict("bear with cat")
 
@@ -177,7 +177,7 @@ def test_a_model_whose_bilm_was_trained_too_keeps_it_and_one_without_elmo_takes_
 
 @pytest.fixture
 def strangers(run_dir: Path, tmp_path: Path) -> Path:
-    """A copy of the run, whose damage is one error that names the file, before memory is taken."""
+    """A copy of the run, to be damaged. Loading it is one error that names the file, before memory is taken."""
     return Path(shutil.copytree(run_dir, tmp_path / "run"))
 
 
@@ -218,7 +218,7 @@ def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_ta
     monkeypatch.setattr(ModelParts, "new_model", lambda _: pytest.fail("memory is taken"))
     with pytest.raises(ValueError, match=message):
         load_task(strangers, task=toy, device="cpu")
-    if values == {"hidden_dim": 20_000}:  # a run that is resumed is compared with its checkpoint
+    if values == {"hidden_dim": 20_000}:  # resuming compares the run with its checkpoint
         with pytest.raises(ValueError, match=message.replace("model", "checkpoint", 1)):
             resume_task(strangers, task=toy, device="cpu")
 

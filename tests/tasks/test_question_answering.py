@@ -133,7 +133,7 @@ def test_a_split_by_the_user_comes_first_and_a_training_file_may_be_alone(file: 
 
 
 def test_questions_are_set_apart_with_their_article(file: Path):
-    # as `find` gives SQuAD's files: the later articles of the file to train on, the first ones for development
+    # as `find` splits SQuAD's file: the later articles are for training, the first ones for development
     splits = Splits(file.with_name("train-v1.1.json#2:"), file.with_name("train-v1.1.json#:2"))
     data = read_data(TASK, splits, task_recipe("qa", "cpu", ["dev_share=0.34"]))
     assert [question.article for question in data.dev] == ["article 4"] * 2 + ["article 1"] * 2

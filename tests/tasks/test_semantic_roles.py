@@ -42,7 +42,7 @@ down   RB    *))      *      -    -       (AM-DIR*)
 
 
 def conll2012(*rows: str) -> str:
-    """A document of one sentence; rows are the word, the columns of roles and that of coreference."""
+    """A document of one sentence. Each row has the word, the columns of roles and the column of coreference."""
     lines = [f"x 0 {number} {row.replace(' ', ' NN * - - - - * ', 1)}" for number, row in enumerate(rows)]
     return "\n".join(["#begin document (x); part 000", *lines, "", "#end document", ""])
 
@@ -147,7 +147,7 @@ def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
     ("line", "tokens", "predicate"),
     [
         *((line, TOKENS, 3) for line in ("Ann tried to *sing*", "Ann tried to * sing *", "Ann  tried to *sing*")),
-        ("She *is*n't well.", ["She", "is", "n't", "well", "."], 1),  # it need not be a whole token of its own
+        ("She *is*n't well.", ["She", "is", "n't", "well", "."], 1),  # the mark may be inside a written word
         ("*don't*", ["do", "n't"], 0),
     ],
 )
@@ -173,7 +173,7 @@ def test_writes_props_that_srl_eval_scores_as_perfect(write):
     examples = TASK.read_to_predict(write(GOLD), SemanticRolesConfig(), as_text=True).examples
     blocks = list(TASK.to_text((example, example.tags or ["O"] * len(example.tokens)) for example in examples))
     assert len(blocks) == 3 and blocks[0].startswith("Ann\t-\t")
-    rows = [line.split() for line in GOLD.splitlines()[1:-1]]  # of which srl-eval.pl reads lemmas with roles
+    rows = [line.split() for line in GOLD.splitlines()[1:-1]]  # srl-eval.pl reads lemmas and roles
     props = ["\t".join([row[6] if row[7] != "-" else "-", *row[11:-1]]) if row else "" for row in rows]
     assert [line.partition("\t")[2] for block in blocks for line in f"{block}\n".splitlines()] == props
 
@@ -186,7 +186,7 @@ def test_predicates_of_different_texts_are_blocks_of_their_own_with_words_for_le
 def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
     path = write("Ann\t-\t*\nsang\tsing\t*\n\nBob\t-\t(A0*)\nsang\tsing\t*\n")
     unlabelled, without_v = TASK.read(path, SemanticRolesConfig(), False).examples
-    assert unlabelled.predicate is None  # its roles are all missed when it is scored
+    assert unlabelled.predicate is None  # scoring counts all its roles as missed
     assert (with_predicate(unlabelled).predicate, with_predicate(without_v)) == (1, without_v)
     assert [
         example.predicate for example in TASK.read_to_predict(path, SemanticRolesConfig(), as_text=True).examples

@@ -24,7 +24,7 @@ def trees(path: Path, **options: object) -> list[tuple[str, str | None]]:
 
 def test_reads_the_sentences_and_the_phrases_of_trees(write):
     assert trees(write(TREES)) == [("It 's good", "positive"), ("( bad/worse", "negative")]
-    assert trees(write("(2 (2 2\u00a01\\/2) (2 a))"))[0][0] == "2\u00a01/2 a"  # only spaces part words
+    assert trees(write("(2 (2 2\u00a01\\/2) (2 a))"))[0][0] == "2\u00a01/2 a"  # only spaces separate words
     assert trees(write(TREES), phrases=True) == [
         ("It 's good", "positive"),
         ("'s good", "very positive"),
@@ -56,7 +56,7 @@ def test_with_two_classes_what_is_neutral_has_no_label(write):
         ("It", 1),
         ("(3 It) (2 is)", 7),  # a second tree
         ("(3 (2 ) (2 is))", 6),
-        ("(3 a" + 20_000 * " " + "x", 3),  # in a moment
+        ("(3 a" + 20_000 * " " + "x", 3),  # must be refused at once
         *((tree, 1) for tree in ("(5 It)", "(It)", "((2 It))")),
     ],
 )
@@ -68,7 +68,7 @@ def test_refuses_what_is_no_tree(write, tree: str, character: int):
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        (  # a text may be empty, as some of NSMC are
+        (  # a text may be empty, as some in NSMC are
             'id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t \u200b\t0\t1\n',
             [LabelledText(["정말", '"', "좋다", '"'], "1"), LabelledText([], "0")],
         ),
@@ -135,7 +135,7 @@ def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_tex
     given: list[Tensor] = []
     network.linear.register_forward_pre_hook(lambda _, arguments: given.append(arguments[0]))
     network(EncodedTokens(inputs, inputs, mask))
-    # windows of the first text: 0 1, 1 2, 2 3, 3 0; of the second: 0 -1, -1 0, whose responses are below 0
+    # windows of the first text: 0 1, 1 2, 2 3, 3 0; of the second: 0 -1, -1 0, with responses below 0
     torch.testing.assert_close(given[0], torch.tensor([[2.0 + 30 - 1, 3.0 - 1], [0.0, 0.0]]))
 
 

@@ -34,7 +34,7 @@ def test_reads_a_column_of_conllu_or_a_feature(write):
     assert [each.document for each in sentences] == [f"{path} a"] * 2
     assert read(path, "upos") == [["ADP", "DET", "NOUN"], ["INTJ"]]
     assert read(path, "Gender") == [["_", "Fem", "Fem"], ["_"]]
-    assert read(path, "xpos") == [["E", "RD", "S"], []]  # one word of the second has none
+    assert read(path, "xpos") == [["E", "RD", "S"], []]  # one word of the second sentence has none
     config = TagsConfig(column="xpos")
     reading = TASK.read(path, config, True)
     assert len(reading.examples) == 1 and reading.skipped == {"sentences with a word without a tag": 1}

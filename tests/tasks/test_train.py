@@ -68,7 +68,7 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert epochs[-1]["loss"] < epochs[0]["loss"] / 2
     best = max(epochs, key=lambda line: (line["dev"]["accuracy"], -line["epoch"]))
     assert result["result"] and result["best_epoch"] == best["epoch"]
-    assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 60  # a guess is right in a third
+    assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 60  # a third of guesses are right
     assert list(result["test"]) == ["test.tsv"] and result["test"]["test.tsv"]["accuracy"] > 60
     assert result["stopped_by"] == "max_epochs" and "converged" not in result
     assert (result["version"], result["date"][:2]) == (elmokit.__version__, "20") and result["commit"]
@@ -91,7 +91,7 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(
     assert before[-1]["test"] == {} and asked["test"]["test.tsv"]
     resume_task(run_dir, **settings)
     assert lines(run_dir) == before
-    for test in (True, False):  # once there, the scores stay
+    for test in (True, False):  # scores that are there stay
         capsys.readouterr()
         resume_task(run_dir, test=test, **settings)
         said = "test.tsv, with the weights that are best" if test else "has ended already; its scores are in"
@@ -159,8 +159,8 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
         broken = tmp_path / f"broken-{stop}"
         assert (broken / "checkpoint.safetensors").exists() == (stop > 1)
         with (broken / "metrics.jsonl").open("a") as file:
-            file.write(f'{{"epoch": {stop}, "loss": 0.0}}\n{{"epoch": {stop + 1}, "lo')  # is made again
-        torch.manual_seed(stop)  # which is nobody's business
+            file.write(f'{{"epoch": {stop}, "loss": 0.0}}\n{{"epoch": {stop + 1}, "lo')  # to be trained again
+        torch.manual_seed(stop)  # must not matter
         settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
         resume_task(broken, ["max_epochs=3"], **settings)
         ended = contents(broken)
@@ -183,7 +183,7 @@ def test_the_seed_decides_and_chooses_a_share_of_the_training_set(
     one, again, different = (load_file(each / "model.safetensors") for each in (run_dir, same, other))
     assert all(torch.equal(one[name], again[name]) for name in one)
     assert not torch.equal(one["encode.weight"], different["encode.weight"])
-    assert 20 < added[0] <= 9 + 20  # of these and the development set alone
+    assert 20 < added[0] <= 9 + 20  # only of these and the development set
     assert lines(run_dir)[0]["step"] == 3
     assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
     assert re.search(r"accuracy [\d.]+ on 5 development examples \(best", capsys.readouterr().err)
@@ -311,7 +311,7 @@ def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_agai
 
 
 def test_weight_decay_leaves_the_mixes_alone_and_may_leave_biases_alone(run: Run):
-    """With a decay that leaves nothing of the weights that it applies to: each step takes 1e-6 * 1e6 of them."""
+    """Each step subtracts 1e-6 * 1e6 times a weight, so the decay leaves nothing of the weights it applies to."""
     settings = ("elmo=both", "optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6")
     both, without = (
         load_file(run(name, *settings, f"decay_biases={name}") / "model.safetensors") for name in ("true", "false")
@@ -346,7 +346,7 @@ def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: To
     swapped = read_data(toy, read_record(run_dir, toy).files, read_record(run_dir, toy).config)
     earlier = replace(read_record(run_dir, toy), digest=digest(toy, swapped, labels=False))
     train_file.write_text(before)
-    write_record(run_dir, earlier)  # of a version without labels in it
+    write_record(run_dir, earlier)  # an earlier version left the labels out of the digest
     with lock(run_dir), pytest.raises(InUseError, match="run is in use by another process"):
         resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
@@ -373,12 +373,12 @@ def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
         resume_task(run_dir, ["max_epochs=2"], task=toy, data=new / "data", device="cpu")
     resume_task(run_dir, ["max_epochs=2"], task=toy, data=new / "data", elmo_model=new / "bilm", device="cpu")
     assert (run_dir / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
-    resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")  # the new places are known now
+    resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")  # the run knows the new places now
     assert read_record(run_dir, toy).files.test == (new / "data" / "test.tsv",)
 
 
 class Lone(nn.Module):
-    """Two weights, whose gradient is what the test says; stands for a task's model, and for its inputs."""
+    """Two weights with a gradient that the test chooses, in place of a task's model and of its inputs."""
 
     penalty_factor = 0.0
 
@@ -398,7 +398,7 @@ class Lone(nn.Module):
 def lone_training(
     toy: Toy, tmp_path: Path, scores: list[float], *, gradient: float = 1.0, **settings: Any
 ) -> TaskTraining:
-    """Steps of plain gradient descent; each epoch is one step, and ends with the next of the scores."""
+    """Training with plain gradient descent. Each epoch is one step, and gets the next of the scores."""
     rest = iter(scores)
     config = TrainingConfig(**({"optimizer": "sgd", "learning_rate": 1.0, "max_epochs": len(scores)} | settings))
     task = changed(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
@@ -410,7 +410,7 @@ def test_training_ends_when_patience_does_but_not_before_the_least_number_of_ste
     progress = lone_training(toy, tmp_path, [10, 30, 30, 20, 25, 99], patience=3).run()
     assert (progress.epoch, progress.best_epoch, progress.best_score) == (5, 2, 30)
     best = load_file(tmp_path / "model.safetensors")
-    assert best["weight"].tolist() == [-2, -2]  # of the second epoch
+    assert best["weight"].tolist() == [-2, -2]  # the weights of the second epoch
     progress = lone_training(toy, tmp_path, [30, 20, 25, 20, 10, 99], patience=2, min_steps=5).run()
     assert (progress.epoch, progress.step, progress.best_epoch) == (5, 5, 1)
 
@@ -421,7 +421,7 @@ def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_p
     many = lone_training(toy, tmp_path, [1], min_epoch_steps=9, batch_size=2)
     many.train = list(range(7))
     epoch = many._batches()
-    assert len(epoch) == 12  # three times all of them, each time in another order
+    assert len(epoch) == 12  # all of them three times, each time in another order
     passes = [sorted(example for batch in epoch[start : start + 4] for example in batch) for start in (0, 4, 8)]
     assert passes == [list(range(7))] * 3 and len({str(epoch[start : start + 4]) for start in (0, 4, 8)}) == 3
 
@@ -437,13 +437,13 @@ def test_the_rate_is_halved_while_the_score_gets_no_better(toy: Toy, tmp_path: P
     decaying.model.register_forward_pre_hook(lambda *_: drawn.append(torch.rand(()).item()))
     decaying.run()
     assert decaying.model.get_parameter("weight").tolist() == [-(1 + 1 + 0.5 + 0.5 + 0.25)] * 2
-    assert len(set(drawn)) == 5  # each epoch has random numbers of its own
+    assert len(set(drawn)) == 5  # each epoch draws different random numbers
 
 
 def test_the_penalty_of_the_inputs_adds_to_the_gradient_which_is_cut_by_norm_or_by_value(toy: Toy, tmp_path: Path):
     training = lone_training(toy, tmp_path, [10])
     lone: Any = training.model
-    lone.penalty_factor = 0.5  # its gradient comes on top of the 1 of the model's own loss
+    lone.penalty_factor = 0.5  # adds its gradient to the 1 of the model's own loss
     training.run()
     assert lone.weight.tolist() == [-1.5, -1.5]
     for settings, step in (({"clip_norm": 1.0}, 2**-0.5), ({"clip_value": 0.25}, 0.25), ({}, 8.0)):
@@ -458,7 +458,7 @@ def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_
     score = training.task.score
     training.task = changed(training.task, score=lambda *given: seen.extend(given[1]) or score(*given))
     training.run()
-    first = 0.1 * 0 + 0.9 * -1  # the decay of the first step is 1 / 10, that of the second 2 / 11, or 0.15 at most
+    first = 0.1 * 0 + 0.9 * -1  # decay: 1 / 10 in the first step, 2 / 11 in the second, but at most 0.15
     second = 0.15 * first + 0.85 * -2
     assert seen == pytest.approx([first, second])
     assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == pytest.approx([second] * 2)
