@@ -10,7 +10,7 @@ from toy_stored import make_stored
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model in both formats, written once: a write waits for the disk."""
+    """A model in both formats, written only once, because writing waits for the disk."""
     folder = tmp_path_factory.mktemp("written")
     write_bilm_tf(folder / "pair", make_stored())
     write_native(folder / "model", make_stored(num_tokens=20))

@@ -1,4 +1,4 @@
-"""Archives of models: opened where they are, and hostile ones refused before they fill the disk or reach out of it."""
+"""Archives of models are opened directly; hostile ones are refused before they fill the disk or reach other files."""
 
 import errno
 import io
@@ -42,7 +42,7 @@ def tarred(path: Path, *members: tuple[str, bytes], mode: str = "w:gz", kind: by
     with tarfile.open(path, mode) as archive:  # pyright: ignore[reportCallIssue, reportArgumentType]
         for name, content in members:
             info = tarfile.TarInfo(name)
-            info.size, info.type, info.linkname = len(content), kind, "/etc/passwd"  # which only links have
+            info.size, info.type, info.linkname = len(content), kind, "/etc/passwd"  # only links have a target
             archive.addfile(info, io.BytesIO(content))
     return path
 
@@ -68,7 +68,7 @@ def test_what_macos_adds_and_files_next_to_the_folder_of_a_model_are_not_looked_
     files = [(f"model/{path.name}", path.read_bytes()) for path in folder.iterdir()]
     path = zipped(tmp_path / "macos.zip", *files, ("__MACOSX/model/._options.json", b"\0\5\x16\7"))
     assert read_stored(path).config == read_stored(folder).config
-    for other in ("README.txt", ".DS_Store", "._model", ".git/README.txt"):  # next to its folder
+    for other in ("README.txt", ".DS_Store", "._model", ".git/README.txt"):  # files next to the folder of the model
         path = zipped(tmp_path / "more.zip", (other, b"\0\5"), ("LICENSE", b"..."), ("__MACOSX/a", b""), *files)
         assert read_stored(path).config == read_stored(folder).config
     both = zipped(tmp_path / "two.zip", *files, ("another/a.txt", b"1"))

@@ -1,4 +1,4 @@
-"""bilm-tf's pairs: options.json, hostile HDF5 files, and what is written is what is read.
+"""bilm-tf's pairs: options.json, hostile HDF5 files, and models that are read as they were written.
 
 Each attack was made by hand with h5py; most of them work on a loader that just indexes the file.
 """
@@ -112,7 +112,7 @@ def replaced(name: str = CONVOLUTION, **dataset: Any) -> ChangeOfFile:
 
 
 def put(name: str, make: Callable[[Any], Any] | None = None) -> ChangeOfFile:
-    """Something else, or nothing, in the place of an object."""
+    """Replace an object with something else, or with nothing."""
 
     def change(file: Any, _: Path) -> None:
         del file[name]
@@ -123,7 +123,7 @@ def put(name: str, make: Callable[[Any], Any] | None = None) -> ChangeOfFile:
 
 
 def _elsewhere(file: Any, folder: Path) -> Path:
-    """Another file, to which the convolution is moved."""
+    """Move the convolution to another file, and return its path."""
     path = folder.parent / "secret.hdf5"
     with h5py.File(path, "w") as secret:
         file.copy(CONVOLUTION, secret, name=CONVOLUTION)
@@ -236,7 +236,7 @@ def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path):
     "config",
     [
         replace(TINY, num_highway_layers=0),
-        replace(TINY, projection_dim=8),  # as many as filters: no projection
+        replace(TINY, projection_dim=8),  # as wide as there are filters: no projection
         replace(TINY, lstm_dim=6),  # as wide as the projection: the LSTM has none
         replace(TINY, bidirectional=False),
         replace(TINY, bidirectional=False, num_layers=1, num_highway_layers=0, lstm_dim=6),
@@ -275,7 +275,7 @@ def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants_and_weights_in_f
     ],
 )
 def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMConfig, rename: tuple[str, str]):
-    """A dump of one layer has no MultiRNNCell, one of a forward model no RNN_0 (and then TensorFlow's own names)."""
+    """A dump of one layer has no MultiRNNCell. A forward model's has no RNN_0, and then TensorFlow's own names."""
     stored = make_stored(config)
     write_bilm_tf(tmp_path / "hdf5", stored)
     weights = tmp_path / "hdf5" / "weights.hdf5"
@@ -293,7 +293,7 @@ def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMCo
 
 
 def test_compressed_and_wider_or_narrower_floats_are_read(pair: Path):
-    """Nobody publishes them, but `h5repack` makes them."""
+    """No published file has them, but `h5repack` makes such files."""
     weights = pair / "weights.hdf5"
     datasets = datasets_of(weights)
     with h5py.File(weights, "w") as file:

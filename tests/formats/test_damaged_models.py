@@ -17,7 +17,7 @@ from elmokit.formats.native import write_native
 from toy_stored import TINY, datasets_of, make_stored, read_stored
 
 LARGE = replace(TINY, projection_dim=128, lstm_dim=1024)
-"""10 MB: its memory is that of its weights, not that of the interpreter."""
+"""10 MB, so that the memory it takes is that of the weights, not of the interpreter."""
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 PUBLISHED = (
     *("allennlp/elmo_two_mixes.state_dict.th", "allennlp/finetuned_projected.model.tar.gz"),
@@ -58,7 +58,7 @@ MAKERS: dict[str, Callable[[Path], object]] = {
 
 
 def read(path: Path) -> None:
-    """What `inspect` and `convert` read of a model; both refuse it, or none does."""
+    """Read what `inspect` and `convert` read of a model; raises an error if either refuses it."""
     try:
         refusals = inspect(path).refusals
     except (ValueError, OSError) as error:

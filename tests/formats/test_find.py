@@ -32,7 +32,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def imports(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The paths of what is imported from now on."""
+    """The paths of the models that are imported from now on."""
     paths: list[Path] = []
     run = child.run
 
@@ -127,7 +127,7 @@ def test_a_file_that_crashes_its_reader_or_keeps_it_busy_is_refused(name: str, t
     (tmp_path / "lines.txt").write_text("We sat .\n")
     start = time.process_time()
     assert main(["embed", str(tmp_path / "lines.txt"), "-o", str(tmp_path / "o.npz"), "--model", str(tmp_path)]) == 2
-    # what is read from memory that such a file has corrupted differs from run to run, and so does the reason
+    # such a file corrupts memory: what is read from it differs from run to run, and so does the reason
     assert f"elmokit: error: {tmp_path}" in capsys.readouterr().err and time.process_time() - start < 10
     assert not (tmp_path / "o.npz").exists()
 

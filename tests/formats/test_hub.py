@@ -1,4 +1,4 @@
-"""Models on the Hub, with a stand-in for it on this machine: uploaded, downloaded, pinned, read from the cache."""
+"""Models on the Hub (a stand-in on this machine): uploaded, downloaded, pinned, and read from the cache."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ pytest.importorskip("huggingface_hub", reason="needs the extra: pip install 'elm
 
 pytestmark = [
     pytest.mark.usefixtures("on_cpu"),
-    # huggingface_hub hands a file to httpx as it did when httpx did not mind.
+    # huggingface_hub passes a file to httpx in a way that httpx has deprecated.
     pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning"),
 ]
 
@@ -29,7 +29,7 @@ OTHER = Elmo(random_bilm(seed=6))
 
 @pytest.fixture
 def toy_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyHub]:
-    """What HF_ENDPOINT, HF_HUB_CACHE and HF_TOKEN would set, had they been there when huggingface_hub was imported."""
+    """Sets what HF_ENDPOINT, HF_HUB_CACHE and HF_TOKEN set; huggingface_hub reads them only when it is imported."""
     constants: Any = pytest.importorskip("huggingface_hub.constants")
     with serving_hub() as serving:
         monkeypatch.setattr(constants, "ENDPOINT", serving.url)
@@ -149,4 +149,4 @@ def test_the_example_runs_with_the_hub_and_the_cache_of_the_environment(toy_hub:
     done = forks.run_script(example.read_text(encoding="utf-8"), "hf://ann/mini", HF_TOKEN="hf_toy", **environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"uploaded: hf://ann/mini@{toy_hub.repositories['ann/mini'].names['main']}\n")
-    assert "largest difference of a vector: 0.0e+00" in done.stdout  # the bundled model is in float16 itself
+    assert "largest difference of a vector: 0.0e+00" in done.stdout  # the bundled model is already in float16

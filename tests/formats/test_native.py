@@ -1,4 +1,4 @@
-"""The native folder: what it holds, what is refused in it, and that it is never half written."""
+"""The native folder: what it holds, what elmokit refuses in it, and that it is never half written."""
 
 import json
 from collections.abc import Callable
@@ -155,7 +155,7 @@ def test_links_in_the_folder_and_into_the_cache_of_hugging_face_are_followed(fol
 
 
 def test_no_folder_that_holds_anything_is_written_into(folder: Path, tmp_path: Path):
-    """Also a run that was stopped before its first checkpoint has a config.json of elmokit."""
+    """A run that was stopped before its first checkpoint also has a config.json of elmokit."""
     stored = make_stored(num_tokens=20)
     (tmp_path / "run").mkdir()
     (folder / "config.json").rename(tmp_path / "run" / "config.json")
@@ -175,7 +175,7 @@ def test_the_fingerprint_is_kept_with_the_weights_and_computed_for_models_withou
     config = (folder / "config.json").read_text()
     (folder / "config.json").write_text(config.replace('"cell_clip": 3.0', '"cell_clip": 2.0'))
     assert config != (folder / "config.json").read_text()
-    assert read_stored(folder).fingerprint != computed  # that of the edited model
+    assert read_stored(folder).fingerprint != computed  # the fingerprint of the edited model
     (folder / "config.json").write_text(config)
     write_arrays(path, read_arrays(path, layout))
     assert read_stored(folder).stored_fingerprint is None and read_stored(folder).fingerprint == computed
@@ -184,7 +184,7 @@ def test_the_fingerprint_is_kept_with_the_weights_and_computed_for_models_withou
 @pytest.fixture
 def quantised(tmp_path: Path) -> Path:
     stored = make_stored(num_tokens=20)
-    stored.tensors[SOFTMAX_WEIGHT][3] = 0.0  # whose step is 0
+    stored.tensors[SOFTMAX_WEIGHT][3] = 0.0  # the step of this row is 0
     write_native(tmp_path / "int8", stored, softmax_dtype="int8")
     return tmp_path / "int8"
 

@@ -59,8 +59,8 @@ licence = ""
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """Files by path; what is wrong with it, by path (a status, `html`, `stall` for an answer that never comes, or the
-    address of a redirect); after how many bytes each of the next answers with weights is cut; requests and ranges.
+    """Files by path. Faults by path: a status, `html`, `stall` (the answer never comes), or the address of a redirect.
+    Cuts: the number of bytes after which each of the next answers with weights ends. Requests, with their ranges.
     """
     state = SimpleNamespace(files={}, faults={}, cuts=[], requests=[])
 
@@ -148,7 +148,7 @@ def test_a_cut_transfer_is_continued_by_range(server: Any, tmp_path: Path):
 
 
 def test_nothing_of_a_download_that_failed_is_kept(server: Any, tmp_path: Path):
-    server.faults["/two/tiny_weights.hdf5"] = "/two/tiny_weights.hdf5"  # for ever
+    server.faults["/two/tiny_weights.hdf5"] = "/two/tiny_weights.hdf5"  # redirects to itself
     server.cuts = [1000, 0, 0]
     with pytest.raises(OSError, match=r"tiny could not .* bytes came; .*302.* loop\.; fetch .* with a browser"):
         published_folder(published_models()["tiny"])
@@ -185,7 +185,7 @@ def test_a_download_that_is_interrupted_at_its_end_is_continued(server: Any, tmp
 )
 def test_an_address_that_cannot_be_reached_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, error: OSError):
     monkeypatch.setattr(socket, "create_connection", Mock(side_effect=error))
-    monkeypatch.setattr(downloads, "WAITS", (-1,))  # no time to sleep
+    monkeypatch.setattr(downloads, "WAITS", (-1,))  # any sleep would be an error
     with pytest.raises(downloads.DownloadError, match=r"a: cannot be reached: .*; http://127.0.0.1/b: cannot"):
         addresses = ["http://127.0.0.1/a", "http://127.0.0.1/b"]
         downloads.download(addresses, Path("weights.hdf5"), check=lambda path: None)
@@ -251,7 +251,7 @@ def test_sums_are_kept_and_compared(server: Any, tmp_path: Path, capsys: pytest.
     assert f"model.safetensors: has changed since it came; remove {folder}" in capsys.readouterr().err
     shutil.rmtree(folder)
     server.files["/one/tiny_weights.hdf5"] += b"x"
-    finding.resolve_model("tiny")  # from the second mirror, which has the file of before
+    finding.resolve_model("tiny")  # from the second mirror, which still has the old file
     assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
     shutil.rmtree(folder)
     server.files["/two/tiny_weights.hdf5"] += b"x"

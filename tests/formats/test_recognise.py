@@ -1,4 +1,4 @@
-"""Formats are told by what is in the files; what is not a model is named, with what to do about it."""
+"""Formats are recognised by the contents of files. Errors say what other files are, and what to do about them."""
 
 import bz2
 import gzip
@@ -31,7 +31,7 @@ from toy_stored import assert_refused, read_stored
 
 
 def pair_names(path: Path) -> list[str]:
-    """Names of the options and of the weights that are found."""
+    """The names of the options file and the weights file that are found."""
     found = find_pair(Sources(path))
     return [found.options.name, found.weights.name]
 
@@ -211,7 +211,7 @@ def test_an_inspection_says_what_a_model_is(written: Path, model: str, format: s
     size = "2 layers of 10 cells projected to 6, forward and backward, skip connections"
     assert all(words in str(inspection) for words in (size, said, "none found"))
     named = inspect(written / "pair" / "options.json", written / "pair" / "weights.hdf5")
-    assert named.vocabulary_size is None  # the words are not those of files that are named
+    assert named.vocabulary_size is None  # with named files, vocabulary.txt is not read
     assert inspect(Path(__file__).parents[1] / "fixtures" / "bilm_tf").refusals == []
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's files: the tensors in them, and no code that a stranger has put into them."""
+"""PyTorch's files: their tensors are read, and no code in them is run."""
 
 import io
 import os
@@ -38,7 +38,7 @@ def test_views_parameters_and_other_types_are_read(tmp_path: Path, new: bool):
     )
     state["parameter"] = torch.nn.Parameter(rows)
     state["negated"] = torch.complex(torch.zeros(3), -torch.arange(3.0)).conj().imag
-    assert state["negated"].is_neg()  # lazily, which the file says
+    assert state["negated"].is_neg()  # negated lazily: the file records that
     state["half and negated"] = state["negated"].half()
     file = read_torch_file(saved(state, tmp_path / "file.pt", new=new))
     assert set(file.entries) == set(state) - {"step"}
@@ -98,7 +98,7 @@ def test_more_layers_than_any_model_has_are_refused(tmp_path: Path, name: str, n
     [(1, (2, 3), (3, 1)), (0, (3, 3), (3, 1)), (0, (2, 3), (6, 1))],
     ids=["offset", "size", "stride"],
 )
-@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # by torch, of the storage that its own files name
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # torch's files name it, yet torch warns of it
 def test_a_tensor_that_reaches_out_of_its_storage_is_refused(tmp_path: Path, new: bool, claim: tuple[Any, ...]):
     hostile = Hostile(torch._utils._rebuild_tensor_v2, torch.arange(6.0).storage(), *claim, False, OrderedDict())
     with pytest.raises(FormatError, match="is damaged, or holds more than"):
