@@ -1,4 +1,4 @@
-"""Parquet and Arrow: what is read and written, and what pyarrow alone makes of it."""
+"""Parquet and Arrow: what elmokit reads and writes, and how pyarrow alone reads it."""
 
 import json
 import os
@@ -26,7 +26,7 @@ ELMO = Elmo(random_bilm())
 LINES = ["It's cold .", "", "A  café is open", "밥을 먹었다", *(f"line {number}" for number in range(5))]
 ENDINGS = (".parquet", ".arrow")
 FOLDER = os.fsdecode(b"caf\xe9") if sys.platform == "linux" else "café"
-"""Not UTF-8, which pyarrow alone takes of a string."""
+"""Not UTF-8, although pyarrow accepts only UTF-8 in a path that is a string."""
 CATEGORIES, VIEWS, WORDS = pa.dictionary(pa.int32(), pa.string()), pa.string_view(), pa.list_(pa.string(), 2)
 OF_TOKENS = [pa.list_(CATEGORIES), pa.list_(VIEWS), WORDS, pa.list_view(VIEWS), pa.large_list_view(VIEWS)]
 
@@ -86,7 +86,7 @@ def test_tokenised_text_has_offsets_and_tasks_need_no_other_file(text: Path, tmp
     stored = FileVectorSource(tmp_path / f"v{ending}")
     assert stored([["It", "'s", "cold", "."]]).shape == (3, 1, 4, 12)
     before = stored.fingerprint()
-    os.mkfifo(tmp_path / "v.txt")  # the text of another layout, which would be waited for
+    os.mkfifo(tmp_path / "v.txt")  # the text of another layout; opening this pipe would block
     assert stored.fingerprint() == before
 
 

@@ -29,7 +29,7 @@ def elmo(tiny_bilms: tuple[Path, Path]) -> Elmo:
 
 
 def piece_of(cache: Path) -> tuple[Path, Path]:
-    """The keys of the only piece, and its vectors."""
+    """The files of the only piece: its keys and its vectors."""
     (keys,) = cache.rglob("*.keys.npy")
     return keys, keys.with_name(keys.name.replace(".keys", ""))
 
@@ -64,7 +64,7 @@ def test_the_cache_changes_nothing_and_encodes_once_also_if_read_only(
     for batch in (SENTENCES, SENTENCES[2:], SENTENCES[:1]):
         assert torch.equal(second(batch), without(batch))
     monkeypatch.setattr(os, "utime", failing(errno.EROFS))
-    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)  # of a folder that may only be read
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)  # works although the folder is read-only
     assert encoded == SENTENCES[3:]
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
@@ -91,9 +91,9 @@ def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path:
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     keys, rows = piece_of(tmp_path)
     left = keys.with_name(f".{keys.name}.0123456789abcdef.tmp")
-    left.mkdir()  # by a killed process
+    left.mkdir()  # left by a killed process
     for part in (keys, rows, rows.with_suffix(".offsets.npy")):
-        part.unlink()  # by another process, or the power went before it was written
+        part.unlink()  # deleted by another process, or lost because the power failed before the write
         again = CachedActivations(elmo, folder=tmp_path)
         again.add(SENTENCES)
         with monkeypatch.context() as patched:
@@ -133,7 +133,7 @@ def test_a_pipe_no_place_and_too_large_numbers_are_errors(elmo: Elmo, tmp_path: 
     CachedActivations(elmo, folder=tmp_path).add([["a"]])
     keys, rows = piece_of(tmp_path)
     keys.unlink()
-    os.mkfifo(keys)  # which is not waited for
+    os.mkfifo(keys)  # must not block
     with pytest.raises(OSError, match="is a device or a pipe; expected the name of a file"):
         CachedActivations(elmo, folder=tmp_path).add([["a"]])
     shutil.rmtree(rows.parent)
@@ -157,7 +157,7 @@ def test_the_least_recently_used_make_room(elmo: Elmo, tmp_path: Path, monkeypat
                 os.utime(path, (100 * number, 100 * number))
     size = cached_pieces(tmp_path)[0].num_bytes
     reads_the_oldest = CachedActivations(elmo, folder=tmp_path)
-    reads_the_oldest.add([["a"] * 20])  # which is not the least recently used any more
+    reads_the_oldest.add([["a"] * 20])  # now it is no longer the least recently used
     a, b = [["a"] * 20], [["b"] * 20]
     before = reads_the_oldest(a + b)
     monkeypatch.setenv("ELMOKIT_CACHE_GB", str((3 * size + 1) / 1e9))
@@ -169,11 +169,11 @@ def test_the_least_recently_used_make_room(elmo: Elmo, tmp_path: Path, monkeypat
     monkeypatch.setenv("ELMOKIT_CACHE_GB", "0")
     CachedActivations(elmo, folder=tmp_path).add([["e"] * 20])
     assert len(cached_pieces(tmp_path)) == 1
-    assert torch.equal(reads_the_oldest(a + b), before)  # as what is open can still be read
+    assert torch.equal(reads_the_oldest(a + b), before)  # open files can still be read
 
 
 def add_piece(folder: Path, model: str, name: str, *, days_ago: float) -> Path:
-    """A piece of three files; the size is that of all."""
+    """Add a piece of three files, with 100 bytes in all."""
     place = folder / "activations-2" / model
     place.mkdir(parents=True, exist_ok=True)
     for ending, size in ((".npy", 80), (".offsets.npy", 10), (".keys.npy", 10)):

@@ -38,7 +38,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("raw_text", [False, True])
 def test_a_column_of_a_text_file_is_embedded_and_its_tokens_are_found_with_the_vectors(tmp_path: Path, raw_text: bool):
-    table = tmp_path / "out.txt"  # readers of out.npz would take it for the sentences
+    table = tmp_path / "out.txt"  # a reader of out.npz would take it for the file of sentences
     table.write_text('{"text": "The cat, too"}\n{"text": "the mat"}\n')
     embed_file(ELMO, table, tmp_path / "out.npz", raw_text=raw_text, column="text")
     vectors = load_vectors(tmp_path / "out.npz")
@@ -54,7 +54,7 @@ def test_a_column_of_a_text_file_is_embedded_and_its_tokens_are_found_with_the_v
 
 
 @pytest.mark.parametrize(
-    ("ending", "given", "layers"),  # all in HDF5, as the released tool wrote them; elsewhere the top one
+    ("ending", "given", "layers"),  # default: in HDF5 all layers, as in the released tool; elsewhere the top one
     [(".h5", None, "all"), (".npz", "all", "all"), (".npy", None, "top"), (".safetensors", 0, 0)],
 )
 def test_every_format_holds_the_vectors_of_every_line_and_says_what_made_them(
@@ -75,11 +75,11 @@ def test_every_format_holds_the_vectors_of_every_line_and_says_what_made_them(
 
 
 class Killed(BaseException):
-    """What no code catches."""
+    """An exception that no code catches."""
 
 
 def killed(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, sync: int, **options: bool) -> None:
-    """Embed, and die when this is on the disk: the record is -1, then five blocks, then what `finish` writes."""
+    """Embed, and die in this sync to disk: -1 is that of the record, 0 to 4 are blocks, then come those of `finish`."""
     syncs = iter(range(-1, 100))
 
     def die(*args: object) -> int:
@@ -93,7 +93,7 @@ def killed(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, sync: i
 
 
 @pytest.mark.parametrize(
-    ("ending", "sync", "lost", "encoded"),  # bytes that were not written, and lines that are encoded afterwards
+    ("ending", "sync", "lost", "encoded"),  # lost bytes, and lines that are encoded after resuming
     [
         *((ending, 2, 1000, 9) for ending in (*ENDINGS, ".parquet", ".arrow", ".tsv")),
         (".npz", 0, 0, 13),
@@ -101,7 +101,7 @@ def killed(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, sync: i
         (".npy", 4, 0, 0),
         (".npy", 3, 10**6, 17),  # the file has no row, or not even a header
         (".h5", 5, 0, 0),
-        (".npy", 5, 0, 0),  # of the offsets
+        (".npy", 5, 0, 0),  # the sync of the offsets
         (".npy", 6, 0, 17),
     ],
 )
@@ -126,14 +126,14 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
     if ending == ".npy":
         assert output.with_suffix(".offsets.npy").read_bytes() == whole.with_suffix(".offsets.npy").read_bytes()
     if ending in (".npy", ".safetensors") and place is not None:
-        assert output.stat().st_ino == place  # they are appended to and never copied
+        assert output.stat().st_ino == place  # these files are appended to, never copied
     assert not partial.exists()
 
 
 def test_an_output_is_written_from_the_partial_one_in_parts(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Mapped, the partial output would count as memory of the process, as large as the output is."""
+    """If it were memory-mapped, all of the partial output would count as memory of the process."""
     monkeypatch.setattr(np, "memmap", None)
     for ending in (".npz", ".h5", ".parquet", ".tsv"):
         embed_file(ELMO, text, tmp_path / f"out{ending}")
@@ -240,7 +240,7 @@ def test_tokens_are_next_to_vectors_unless_a_text_of_their_name_is_what_was_embe
     (tmp_path / "other.txt").write_text("x y .\n")
     embed_file(ELMO, tmp_path / "other.txt", output, overwrite=True)
     assert load_vectors(output).sentences() == [["x", "y", "."]]
-    (tmp_path / "raw.txt").write_text("a b .\n\ufeffc\n\ufeff\n")  # files with byte order marks, one after the other
+    (tmp_path / "raw.txt").write_text("a b .\n\ufeffc\n\ufeff\n")  # concatenated files with byte order marks
     embed_file(ELMO, tmp_path / "raw.txt", output, overwrite=True)
     assert load_vectors(output).sentences() == [["a", "b", "."], ["c"], []]
 

@@ -109,7 +109,7 @@ def test_pieces_are_what_embed_file_makes(corpus: Path, tmp_path: Path, layers: 
 
 
 def test_columns_are_kept_and_raw_text_gets_offsets(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # of a later block, too
+    monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # so that later blocks are checked, too
     embed_all(corpus, tmp_path / "out", raw_text=True)
     rows = pq.read_table(tmp_path / "out" / "b-00000.parquet").to_pylist()
     assert [row["id"] for row in rows] == [0, 1, 2, 3, 4] and next(iter(rows[0])) == "id"

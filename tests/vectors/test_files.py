@@ -1,4 +1,4 @@
-"""Files of vectors in every layout: what was written is read, and what is damaged is refused with its name."""
+"""Files of vectors in every layout: they are read as written, and errors name damaged ones."""
 
 import csv
 import io
@@ -98,7 +98,7 @@ def test_a_loop_over_an_hdf5_file_meets_the_sentences_in_their_order(tmp_path: P
     stored = FlatVectors(np.zeros((12, 3), np.float32), np.arange(13), ABOUT)
     write_vectors(tmp_path / "v.h5", stored)
     with h5py.File(tmp_path / "v.h5") as file:
-        assert list(file) == [str(number) for number in range(12)]  # and not 0, 1, 10, 11, 2
+        assert list(file) == [str(number) for number in range(12)]  # not 0, 1, 10, 11, 2
 
 
 def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
@@ -210,7 +210,7 @@ TOKENS = [["a", '"'], [], ["\u2028", "\xa0", "밥"]]
 
 
 def any_floats(*shape: int) -> np.ndarray:
-    """Of every size: largest, smallest, denormal, negative zero, and random bits."""
+    """Floats of every size: largest, smallest, denormal, negative zero, and random bits."""
     bits = np.random.default_rng(0).integers(0, 2**32, size=shape, dtype=np.uint32)
     numbers = bits.view(np.float32)
     numbers[~np.isfinite(numbers)] = 1 / 3

@@ -19,7 +19,7 @@ MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "ch
 
 @pytest.fixture(scope="module")
 def elmo() -> Elmo:
-    """A model of which, as of SeqVec, no vocabulary says that it is one of words."""
+    """A model without a vocabulary, as SeqVec is: nothing says that it is a model of words."""
     elmo = Elmo(MODEL, device="cpu")
     elmo.vocabulary = None
     return elmo
