@@ -1,4 +1,4 @@
-"""Damaged files, drawn by hypothesis: what a disk, a transfer or an attacker may have made of files that we wrote."""
+"""Damaged files, drawn by hypothesis: what a disk, a transfer or an attacker may do to files that we wrote."""
 
 import gzip
 import io
@@ -73,11 +73,11 @@ class Damage:
 
 
 def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool = True, num_examples: int = 10) -> None:
-    """A folder can be used; damaged, it is used or refused in a few lines, and memory stays in proportion to its files.
+    """Check that a damaged folder is used or refused in a few lines, and that memory stays in proportion to its files.
 
-    Set the environment variable ATTACK to a number for so many times as many examples, which are other ones each time.
+    The whole folder must be usable. ATTACK=N in the environment gives N times as many examples, different every time.
 
-    devices: a file may become a pipe or a link to a device. If a user names the file, that is the user's wish.
+    devices: a file may become a pipe or a link to a device. If users name the file themselves, that is their choice.
     """
     files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     use(folder)  # also imports what it needs
@@ -102,7 +102,7 @@ def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool 
 
 @contextmanager
 def _memory_of_at_most(num_bytes: int) -> Iterator[None]:
-    """Fails if what runs inside takes more memory than this; at a GiB more, MemoryError (on Linux)."""
+    """Fail if the body takes more memory than this; a GiB of new memory is a MemoryError (on Linux)."""
     if not Path("/proc/self/clear_refs").exists():
         yield
         return
@@ -110,7 +110,7 @@ def _memory_of_at_most(num_bytes: int) -> Iterator[None]:
     def own(field: str) -> int:
         return 1024 * int(Path("/proc/self/status").read_text().split(f"{field}:")[1].split()[0])
 
-    with suppress(OSError):  # where it is forbidden to forget the peak so far, larger ones still show
+    with suppress(OSError):  # if the peak so far cannot be reset, larger ones still show
         Path("/proc/self/clear_refs").write_text("5")
     before, limits = own("VmRSS"), resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (own("VmSize") + (1 << 30), limits[1]))
@@ -139,7 +139,7 @@ def _damage(files: Files, random: Random, *, devices: bool) -> Damage:
 
 
 def _mutant(content: bytes, random: Random) -> bytes:
-    """Damage to the bytes, or to what a container holds, which is then packed again."""
+    """Damage the bytes, or unpack a container, damage what it holds, and pack it again."""
     with suppress(*_UNREADABLE):
         if random.randrange(2):
             if content.startswith(b"\x1f\x8b"):
@@ -150,7 +150,7 @@ def _mutant(content: bytes, random: Random) -> bytes:
                 return _change_zip(content, random)
             if content.startswith(b"{"):
                 return _change_json(content, random)
-            if content[8:9] == b"{":  # safetensors, whose header keeps its right length
+            if content[8:9] == b"{":  # safetensors: the length of the header stays right
                 end = 8 + int.from_bytes(content[:8], "little")
                 header = _change_json(content[8:end], random)
                 return len(header).to_bytes(8, "little") + header + content[end:]
@@ -168,7 +168,7 @@ def _change_zip(content: bytes, random: Random) -> bytes:
 
 
 def _change_json(content: bytes, random: Random) -> bytes:
-    """One value of the tree is replaced, nested or removed, or is there under a second name."""
+    """Replace, nest or remove one value of the tree, or repeat it under a second name."""
     tree = json.loads(content)
     if not (places := list(_places(tree))):
         return json.dumps(random.choice(_TREES)).encode()
@@ -188,7 +188,7 @@ def _change_json(content: bytes, random: Random) -> bytes:
 
 
 def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """All containers in the tree with each of their keys."""
+    """Each container in the tree, with each of its keys."""
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, value in items:
         yield tree, key

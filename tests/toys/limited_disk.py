@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def files_of_at_most(num_bytes: int) -> Iterator[None]:
-    """A longer file is an OSError, "File too large", in this process; Python ignores the signal that comes with it."""
+    """In this process, a longer file raises OSError, "File too large"; Python ignores the signal that comes with it."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
     try:
@@ -18,7 +18,7 @@ def files_of_at_most(num_bytes: int) -> Iterator[None]:
 
 
 def failing(number: int) -> Callable[..., None]:
-    """A function for the place of one of the system's, which raises the OSError of that number."""
+    """A function that replaces a system call and raises the OSError of this number."""
 
     def fail(*_: object) -> None:
         raise OSError(number, os.strerror(number))

@@ -15,7 +15,7 @@ from elmokit.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
-"""Language, the name of the file that the block shows, and the text."""
+"""The language, the name of the file that the block shows, and the text."""
 
 
 def needs_large_packages(path: Path) -> bool:
@@ -54,8 +54,8 @@ def run_page(
 ) -> dict[str, object]:
     """Run the blocks of a page from top to bottom in this folder; returns the names that its Python defines.
 
-    A block with a title is a file, which is written. Installations, and commands that begin as one of `stubs`, are left
-    out; `smaller` replaces parts of the others, so that hours become seconds.
+    Blocks with a title are written as files. Installations, and commands that start with one of `stubs`, are left out.
+    In the other commands, `smaller` replaces parts, so that hours become seconds.
     """
     names: dict[str, object] = {"__name__": "page"}
     for language, title, block in BLOCK.findall(read_page(name)):
@@ -71,7 +71,7 @@ def run_page(
 
 
 def run_python(code: str, names: dict[str, object], page: str) -> None:
-    """Run a block, and see that it prints what its comments say, perhaps with a remark after a colon."""
+    """Run a block, and check that it prints what its comments say; they may add a remark after a colon."""
     printed = io.StringIO()
     with redirect_stdout(printed):
         exec(compile(code, page, "exec"), names)

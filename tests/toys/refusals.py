@@ -1,4 +1,4 @@
-"""What is said to wrong input, as text for a snapshot: a family of messages is reviewed together, word for word."""
+"""Errors for wrong input, as text for a snapshot: a family of messages is reviewed together, word for word."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 
 def refusals(call: Callable[[Any], object], given: Iterable[object], *, folder: Path | None = None) -> list[str]:
-    """The errors with which a call refuses each of these; the folder of a test reads FOLDER."""
+    """The errors that a call raises for each of these, with FOLDER in place of the test's folder."""
     said: list[str] = []
     for each in given:
         with pytest.raises((ValueError, OSError)) as refusal:
@@ -26,7 +26,7 @@ def refused_options(
 
 
 def refused_files(read: Callable[[Path], object], path: Path, contents: Iterable[str | bytes]) -> list[str]:
-    """The same for what a file may hold."""
+    """The same for contents of a file."""
 
     def write_and_read(content: str | bytes) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""What a run left behind, to be compared with another run: everything but the times."""
+"""The files of a run, to be compared with another run: everything except the times."""
 
 import json
 from contextlib import suppress
@@ -7,7 +7,7 @@ from pathlib import Path
 from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
 
 NOT_OF_THE_RUN = ("checksum", "commit", "date")
-"""Of the times, of the checkout, of the day."""
+"""They depend on the times, on the checkout, on the day."""
 
 
 def contents_of_run(run_dir: Path) -> dict[str, object]:
@@ -17,9 +17,9 @@ def contents_of_run(run_dir: Path) -> dict[str, object]:
 
 
 def content_of(path: Path) -> object:
-    """The bytes of a file; records without times, and of a checkpoint, whose header has some, the tensors."""
+    """The bytes of a file; records without times; for a checkpoint, only the tensors, because its header has times."""
     if path.name in ("training.json", "metrics.jsonl"):
-        with suppress(ValueError):  # torn
+        with suppress(ValueError):  # if a line is torn
             return [_without_times(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     if path.name == "checkpoint.safetensors":
         return {name: array.tobytes() for name, array in load_file(path).items()}

@@ -99,18 +99,18 @@ TEXTS = [
 
 @dataclass(frozen=True)
 class TaskExamples:
-    """What the tests of a task's model need to know of it."""
+    """What the tests of a task's model need to know about the task."""
 
     task: str
     examples: Sequence[Any]
     config: Any
     gold: str
-    """The field of an example that holds what is to be found."""
+    """The field of an example that holds the answer."""
     unlabelled: Any = None
     found: Callable[[Any], Any] = lambda prediction: prediction
     wanted: Callable[[Any], Any] | None = None
     learning: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Changes to the config with which the examples are learnt."""
+    """Changes to the config for learning the examples."""
     output_dim: int = 3
     steps: int = 30
 
@@ -145,7 +145,7 @@ COREFERENCE = TaskExamples(
     CoreferenceConfig(hidden_dim=12, feature_dim=4, scorer_dim=16, max_width=4, spans_per_word=0.8),
     "clusters",
     unlabelled=[],
-    learning={"max_width": 2, "spans_per_word": 1.5},  # what is never kept is never learnt
+    learning={"max_width": 2, "spans_per_word": 1.5},  # spans that are never kept are never learnt
     output_dim=0,
     steps=60,
 )

@@ -49,7 +49,7 @@ def toy_elmo(config: BiLMConfig = TINY) -> Elmo:
 
 
 def write_toy(folder: Path, config: BiLMConfig = TINY, vocabulary: Vocabulary = VOCABULARY) -> Path:
-    """The model as a native folder."""
+    """Write the model as a native folder."""
     write_native(folder, to_weights(*toy_parts(config, vocabulary), vocabulary))
     return folder
 

@@ -20,7 +20,7 @@ class Repository:
 
     private: bool = False
     refusal: str | None = None
-    """The code, which may be empty, with which files are refused to readers without the token."""
+    """The error code for readers of files without the token; it may be empty."""
     commits: dict[str, Files] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Repository:
 
 @dataclass
 class ToyHub:
-    """`repositories` by name, the `requests` so far, and the one `token` that may write and read what is private."""
+    """`repositories` by name, the `requests` so far, and the one `token` that may write, and read private ones."""
 
     repositories: dict[str, Repository] = field(default_factory=dict)
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def serving_hub() -> Iterator[ToyHub]:
 
 
 class _RefusalError(Exception):
-    """Status and the code by which the client knows the reason."""
+    """The status, and the code that tells the client the reason."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, path: str, _: bytes) -> None:
         parts = path.strip("/").split("/")
-        if parts[:2] == ["api", "models"] and len(parts) == 4:  # of the branch `main`
+        if parts[:2] == ["api", "models"] and len(parts) == 4:  # no revision: the branch `main`
             parts += ["revision", "main"]
         if len(parts) < 5:
             raise _RefusalError(404, "NothingThere")

@@ -1,4 +1,4 @@
-"""What runs of the experiments leave behind, written by hand for tests of tables: names and configs are the plan's."""
+"""Files of finished experiments, written by hand for tests of tables, with the names and configs of the plan."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ FINGERPRINT = "01234567"
 
 
 def planned(dataset: str, arm: Arm, training: Training = FIXED_EPOCHS, *, model: str = MODEL) -> list[PlannedRun]:
-    """The runs of an arm; those of `mini-en` are of a model with another fingerprint."""
+    """The planned runs of an arm; FINGERPRINT replaces the fingerprint of the biLM."""
     experiment = Experiment((dataset,), (arm,), training, (model,), tests=True)
     runs = Setup(Path("data")).runs_of("table1", experiment)
     own = fingerprint_of(model)
@@ -37,7 +37,7 @@ def write_arm(
     training: Training = FIXED_EPOCHS,
     **result: Any,
 ) -> list[Path]:
-    """The runs of an arm, one for each score on the development set, and their test scores.
+    """Write the runs of an arm, one for each score on the development set, with their test scores.
 
     epochs: updates and score after each epoch. `result` is added to the last line.
     """

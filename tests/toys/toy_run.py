@@ -16,7 +16,7 @@ the actors play the king and the queen
 
 
 def write_text(folder: Path, text: str = SENTENCES) -> tuple[Path, Path]:
-    """A shard of these sentences, and its vocabulary."""
+    """Write a shard of these sentences, and its vocabulary."""
     shard, vocabulary = folder / "shard.txt", folder / "vocabulary.txt"
     shard.write_text(text)
     Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(text.split())]).write(vocabulary)
@@ -30,6 +30,6 @@ def toy_config(*settings: str) -> PretrainingConfig:
 
 
 def pretrain_toy(run_dir: Path, *settings: str, text: str = SENTENCES, **given: Any) -> Path:
-    """Trains on a text that is written next to the run; returns the run."""
+    """Write the text next to the run, and train on it; returns the run."""
     shard, vocabulary = write_text(run_dir.parent, text)
     return pretrain([shard], vocabulary_path=vocabulary, run_dir=run_dir, config=toy_config(*settings), **given)

@@ -1,4 +1,4 @@
-"""A folder of data with the layouts of the real ones, and vectors in which `bank` means what the next word says."""
+"""A folder of data with the layouts of the real data, and vectors in which the next word decides what `bank` means."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ INDEX_SENSE = f"{RIVER} 09213565 1 25\n{MONEY} 08420278 2 20\n{RUN} 02039413 1 0
 
 
 class CueLayers:
-    """Layer 0 knows the word; layer 1 adds the next one, as does layer 2, twice as long."""
+    """Layer 0 knows the word. Layer 1 adds the next word; so does layer 2, with longer vectors."""
 
     num_layers, dim = 3, 32
 
@@ -58,7 +58,7 @@ def words(text: str) -> str:
 
 
 def write_senses(data: Path, keys: Path, sentences: Sequence[tuple[str, str, str, str]]) -> None:
-    """Sentences as (name, words before, words after, key), with `bank` between them."""
+    """Write sentences, given as (name, words before, words after, key), with `bank` between the words."""
     data.parent.mkdir(parents=True, exist_ok=True)
     pos = {"1": "NOUN", "2": "VERB"}
     data.write_text(
@@ -71,7 +71,7 @@ def write_senses(data: Path, keys: Path, sentences: Sequence[tuple[str, str, str
 
 
 def write_sense_data(folder: Path) -> Path:
-    """SemCor and the five test sets, with WordNet's index."""
+    """Write SemCor and the five test sets, with WordNet's index."""
     framework = folder / "tasks/wsd_raganato/wsd_raganato"
     semcor = framework / "Training_Corpora/SemCor"
     known = [

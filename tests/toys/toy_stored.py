@@ -1,4 +1,4 @@
-"""Toy models as arrays, for the tests of formats, and what holds of them."""
+"""Toy models as arrays for the tests of formats, and assertions about them."""
 
 import resource
 import tracemalloc
@@ -30,7 +30,7 @@ TINY = BiLMConfig(
 
 
 def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> Weights:
-    """A model whose every number is another one, so that a wrong transpose or order shows."""
+    """A model in which every number is different, so that a wrong transpose or order shows."""
     shapes = config.tensor_shapes()
     if num_tokens:
         shapes |= {SOFTMAX_WEIGHT: (num_tokens, config.projection_dim), SOFTMAX_BIAS: (num_tokens,)}
@@ -47,7 +47,7 @@ def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> Weights:
 
 
 def read_stored(path: Path, weights: Path | None = None, *, with_softmax: bool = False) -> Weights:
-    """A model in any format, read in this process and not imported."""
+    """Read a model in any format in this process, without importing it."""
     folder = native_folder(path) if weights is None else None
     if folder is not None:
         return open_weights(folder, with_softmax=with_softmax)
@@ -56,7 +56,7 @@ def read_stored(path: Path, weights: Path | None = None, *, with_softmax: bool =
 
 
 def datasets_of(path: Path) -> dict[str, np.ndarray]:
-    """Of an HDF5 file, by name."""
+    """The datasets of an HDF5 file, by name."""
     names: list[str] = []
     with h5py.File(path) as file:
         file.visit(names.append)
@@ -65,7 +65,7 @@ def datasets_of(path: Path) -> dict[str, np.ndarray]:
 
 @contextmanager
 def without_allocation(most_bytes: int = 4 << 20) -> Generator[None]:
-    """Fails when what runs inside allocates more than a few MiB, in Python or outside."""
+    """Fail if the body allocates more than a few MiB, in Python or outside."""
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tracemalloc.start()
     try:
@@ -78,14 +78,14 @@ def without_allocation(most_bytes: int = 4 << 20) -> Generator[None]:
 
 
 def assert_refused(reason: str, *paths: Path, **settings: Any) -> None:
-    """`read_stored` says the reason, a regular expression, and `inspect` does not take the model either."""
+    """Assert that `read_stored` gives the reason, a regular expression, and that `inspect` refuses the model, too."""
     with pytest.raises(FormatError, match=reason):
         read_stored(*paths, **settings)
     assert inspect(*paths).refusals
 
 
 def assert_equal(first: Weights, second: Weights) -> None:
-    """Bit for bit, signs of zero and all."""
+    """Assert that models are equal bit for bit, including the signs of zeros."""
     assert first.config == second.config
     assert first.tensors.keys() == second.tensors.keys()
     for name, array in first.tensors.items():

@@ -30,7 +30,7 @@ IMPORT_IN_A_CHILD = child.run
 
 @pytest.fixture(scope="session", autouse=True)
 def import_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Models of other formats are imported in this process, which takes no second, into a cache of the tests."""
+    """Import models of other formats in this process, in less than a second, into a cache of the tests."""
 
     def read(path: Path, weights: Path | None, target: Path | None) -> child.Report:
         return importer.read(path, weights, target=target, size=1 << 30)
@@ -49,7 +49,7 @@ def in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Writes a text into the same file again and again, and gives its path."""
+    """A function that writes a text into a file, always the same one, and returns its path."""
     path = tmp_path_factory.mktemp("reader") / "data"
 
     def write_text(text: str) -> Path:
@@ -69,7 +69,7 @@ def two_threads() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def refusals(write: Callable[[str], Path]) -> Callable[..., list[str]]:
-    """`refusals(read, texts)`: what a reader of files says of each of these texts, without the name of the file."""
+    """`refusals(read, texts)`: the errors that a reader of files raises for these texts, without the file's name."""
 
     def of_texts(read: Callable[[Path], Iterable[object]], texts: Iterable[str]) -> list[str]:
         said: list[str] = []
@@ -84,7 +84,7 @@ def refusals(write: Callable[[str], Path]) -> Callable[..., list[str]]:
 
 
 class StandInInputs(nn.Module):
-    """Called as `TokenInputs` is: a learned vector for each word, and another one for the output."""
+    """Called like `TokenInputs`: a learned vector for each word, and another one for the output."""
 
     def __init__(self, words: Sequence[str], *, input_dim: int = 16, output_dim: int = 0) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ def changed(task: Task[Any, Any], **others: Any) -> Task[Any, Any]:
 
 @pytest.fixture(scope="session")
 def toy() -> Toy:
-    """A task of two lines, to test the frame with: a sentence's label is told by its first word."""
+    """A tiny task, to test what all tasks share: the first word of a sentence decides its label."""
     return TOY
 
 
@@ -199,7 +199,7 @@ def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_bilms(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two untrained models of the same sizes (D=6, L=3) and of other weights."""
+    """Two untrained models of the same sizes (D=6, L=3), with different weights."""
     folders = (tmp_path_factory.mktemp("bilm") / "model", tmp_path_factory.mktemp("bilm") / "model")
     for seed, folder in enumerate(folders, start=1):
         torch.manual_seed(seed)

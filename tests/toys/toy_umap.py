@@ -1,4 +1,4 @@
-"""In place of umap-learn, which takes minutes to import and compile: the first two columns of what is reduced."""
+"""A stand-in for umap-learn, which takes minutes to import and compile: it keeps the first two columns."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Vectors without a model and a text: files in any layout, jobs that end early, and layers cut out of a batch."""
+"""Vectors without a model or a text: files in any layout, jobs that end early, and layers cut out of a batch."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -42,6 +42,6 @@ def interrupted(*, after: int) -> Generator[None]:
 
 
 def unpadded(layers: VectorSource, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-    """The layers (L,T,E) of each sentence, which are encoded together."""
+    """The layers (L,T,E) of each sentence; all sentences are encoded together."""
     batch = layers(sentences).numpy()
     return [batch[:, number, : len(sentence)] for number, sentence in enumerate(sentences)]
