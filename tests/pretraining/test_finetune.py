@@ -1,4 +1,4 @@
-"""Fine-tuning: a model goes on with a domain, stops in time, and may change its vocabulary."""
+"""Fine-tuning: a model continues on a domain, stops in time, and may change its vocabulary."""
 
 import json
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best(
     summary = capsys.readouterr().err.splitlines()[-1]
     measured = evaluated(run)
     best_step, best = min(measured.items(), key=lambda pair: pair[1])
-    assert (best_step == 0) == (held_out == 0)  # the general text, which the model knew, is forgotten
+    assert (best_step == 0) == (held_out == 0)  # the model forgets the general text that it knew
     assert measured[0] == pytest.approx(perplexity(str(model), text).mean, rel=1e-6)
     assert perplexity(str(run / "best"), text).mean == pytest.approx(best, rel=1e-6)
     assert {path.name for path in (run / "best").iterdir()} == {"config.json", "model.safetensors", "vocabulary.txt"}
@@ -93,7 +93,7 @@ def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best(
     assert record["pretraining"]["started_from"] == str(model)
     assert record["bilm"] == json.loads((model / "config.json").read_text())["bilm"]
     size = (run / "metrics.jsonl").stat().st_size
-    resume_pretraining(run)  # it has ended, and a resumed run knows
+    resume_pretraining(run)  # a resumed run knows that it has ended
     assert (run / "metrics.jsonl").stat().st_size == size
 
 
@@ -109,7 +109,7 @@ def test_a_start_that_was_killed_is_made_or_continued(model: Path, shards: Any, 
     resume_pretraining(tmp_path / "run")
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count('"heldout"') == 2
     assert list(evaluated(tmp_path / "run")) == [0, 1]
-    before = perplexity(str(model), list(shards)).mean  # it continues from the model, not from chance
+    before = perplexity(str(model), list(shards)).mean  # it starts from the model, not from random weights
     last = tmp_path / "run" / "model.safetensors"
     assert perplexity(str(last), list(shards)).mean == pytest.approx(before, rel=1e-6)
 
@@ -131,7 +131,7 @@ def test_held_out_text_is_measured_at_least_once_per_pass(
 def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(train, "WORSE_THAN_GUESSING", -100)
     assert (tune(*UNCHANGED) / "model.safetensors").exists()
-    with pytest.raises(train.DivergenceError, match="step 0: a loss is .* nats"):  # a new run would end
+    with pytest.raises(train.DivergenceError, match="step 0: a loss is .* nats"):  # a new run ends with an error
         pretrain_toy(tmp_path / "new")
 
 

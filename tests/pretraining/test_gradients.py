@@ -1,6 +1,6 @@
-"""A step's loss and gradients against the plain way: every token encoded, autograd through a per-step loop.
+"""A step's loss and gradients, compared with the plain way: encode every token, autograd through a loop over steps.
 
-Then the stacked step against that of separate directions, and the steps of the optimisers.
+Then the stacked step, compared with the step of separate directions, and the steps of the optimisers.
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ CONFIGS = {
 
 
 def configured(*settings: str) -> PretrainingConfig:
-    """Clips that many values reach, and that float32 has exactly."""
+    """A config with clips that many values reach and that float32 represents exactly."""
     common = (f"batch_size={B}", f"bptt_steps={T}", "precision=float64", "reset_state=true", "lstm_dim=48")
     return recipe("tiny", [*common, "cell_clip=0.3125", "projection_clip=0.1875", *settings])
 
@@ -94,7 +94,7 @@ def drawn(maker: LossAndGradients, batch: Batch, *, number: int = 1) -> DrawnBat
 
 
 def batches(config: PretrainingConfig, count: int) -> Iterator[DrawnBatch]:
-    """A later batch has more different words."""
+    """Batches, each with more distinct words than the one before."""
     for number in range(count):
         batch = random_batch(12 + 8 * number, num_directions=config.bilm.num_directions, seed=number)
         yield draw(batch, config, num_tokens=V, number=number)
@@ -127,7 +127,7 @@ def plain_loss(maker: LossAndGradients, batch: Batch, *, step: int) -> torch.Ten
         part = batch.directions[index]
         inputs = bilm.encode_tokens(torch.from_numpy(batch.character_ids)[torch.from_numpy(part.tokens).flatten()])
         steps = inputs.view(T, B, -1)
-        kept = torch.from_numpy(~part.starts).double()[..., None]  # the state is reset
+        kept = torch.from_numpy(~part.starts).double()[..., None]  # 0 where the state is reset
         sizes = (config.bilm.lstm_dim, config.bilm.projection_dim)
         zeros = LSTMState(*(torch.zeros(B, size, dtype=torch.float64) for size in sizes))
         for number, layer in enumerate(lstm.layers):
@@ -196,7 +196,7 @@ def test_the_state_is_carried_unless_it_is_reset(reset_state: bool) -> None:
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
 def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(optimizer: str) -> None:
-    # Fused optimisers read a gradient's memory as it lies, also that of a slice: a step must not depend on its strides.
+    # Fused optimisers read a gradient's memory in its order, even a slice's: a step must not depend on strides.
     weights: list[list[torch.Tensor]] = []
     for fused in (True, False):
         maker = separate(*SAMPLED, "precision=float32", f"optimizer={optimizer}", "learning_rate=0.1")
@@ -212,7 +212,7 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(optimizer: 
 
 
 class _GraphOnCpu(stacked_gradients._Graph):  # pyright: ignore[reportPrivateUsage]
-    """Inputs and results are in the same memory each time, as with a CUDA graph, which only a GPU can record."""
+    """Keeps inputs and results in the same memory, as a CUDA graph does. Only a GPU can record a real graph."""
 
     def __init__(self, compute: Any, tensors: Any) -> None:
         self.tensors, self.compute, self.results = tensors, compute, compute(tensors)
@@ -229,7 +229,7 @@ class _GraphOnCpu(stacked_gradients._Graph):  # pyright: ignore[reportPrivateUsa
 
 
 def assert_same_steps(stacked: StackedGradients, *, within: float = 1e-10) -> None:
-    """Three steps, of one and of several batches, compared with those of the separate way on the CPU."""
+    """Compare three steps, of one and of several batches, with the steps of separate directions on the CPU."""
     config = stacked.config
     separate = LossAndGradients(*model(config), config, device=torch.device("cpu"))
     states: list[Any] = [None, None]
@@ -296,7 +296,7 @@ def test_a_graph_can_record_each_operation_because_none_waits_for_a_value(
         [(cell.to("meta"), output.to("meta")) for cell, output in tensors.state],
     )
     stacked = StackedGradients(*(part.to("meta") for part in model(config)), config, device=torch.device("cpu"))
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # which does not know the device
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # it does not know the device
     with _StaysOnMeta():
         results = stacked._compute(meta)  # pyright: ignore[reportPrivateUsage]
     assert [one.shape for one in results.gradients] == [parameter.shape for parameter in stacked.parameters]
@@ -379,7 +379,7 @@ def test_adagrad_is_several_kernels_where_torch_has_not_one() -> None:
     with torch.device("meta"):
         bilm, softmax = BiLM(config.bilm), Softmax(num_tokens=5, dim=config.bilm.projection_dim)
         optimizer = new_optimizer(config, bilm, softmax)
-    assert [group["fused"] for group in optimizer.param_groups] == [False]  # on CPUs one: test_gradients.py
+    assert [group["fused"] for group in optimizer.param_groups] == [False]  # on CPUs it is one: see the fused test
 
 
 def test_eigenvalues_give_what_products_give() -> None:

@@ -36,7 +36,7 @@ sys.exit(main(sys.argv))
 
 
 def run_together(folder: Path, forks: Any, *arguments: object) -> tuple[list[int], str]:
-    """`pretrain` in two forks, as torchrun starts processes; their exit codes, and what the second says on stderr."""
+    """Run `pretrain` in two forks, as torchrun starts processes; returns the exit codes and the second's stderr."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
     said = [folder / f"stderr-{rank}" for rank in range(2)]
@@ -57,7 +57,7 @@ def assert_same_losses(run: Path, other: Path) -> None:
 
 @pytest.fixture(scope="module")
 def begin(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The arguments of every run but its folder."""
+    """The arguments of every run, except its folder."""
     shard, vocabulary = write_text(tmp_path_factory.mktemp("text"), SENTENCES * 8)
     files = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
     return [*map(str, files), "--set", *SETTINGS]

@@ -1,4 +1,4 @@
-"""Runs that were stopped, moved, changed or damaged continue as if they had not been, or say what is wrong."""
+"""Runs that were stopped, moved, changed or damaged continue as if nothing had happened, or say what is wrong."""
 
 import errno
 import json
@@ -32,7 +32,7 @@ TEXTS = ("the boat lay by the bank of the river\n", "she put the money in the ba
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run of 7 steps with checkpoints of the steps 6 and 7."""
+    """A finished run of 7 steps with checkpoints of steps 6 and 7."""
     return pretrain_toy(tmp_path_factory.mktemp("text") / "run", "num_steps=7", "checkpoint_every=3", "batch_size=2")
 
 
@@ -230,4 +230,4 @@ def test_a_run_whose_text_has_moved_asks_for_it_and_gets_the_same_bits(tmp_path:
     with pytest.raises(ValueError, match=r"1\.txt has another size than when .*run started, so .*elmokit finetune"):
         resume_pretraining(run, ["num_steps=9"])
     moved[1].unlink()
-    assert resume_pretraining(run) == run  # it has ended, and reads nothing
+    assert resume_pretraining(run) == run  # it has ended, so it reads nothing

@@ -1,4 +1,4 @@
-"""Runs: learning by heart, resuming to the same bits, refusing what cannot be; and their log."""
+"""Runs: they learn by heart, resume to the same bits, refuse impossible settings, and write a log."""
 
 import json
 import math
@@ -65,7 +65,7 @@ def interrupt_at(step: int) -> Callable[[Run], None]:
 def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
     run = pretrain_toy(tmp_path / "run", "num_steps=90", "lstm_dim=64", "checkpoint_every=90")
     learnt = perplexity(str(run), [shard])
-    best = 4 ** (4 / 37)  # which of the four sentences it is cannot be known; every other of 37 predictions can
+    best = 4 ** (4 / 37)  # 4 of the 37 predictions, which of 4 sentences comes, cannot be known; the others can
     assert learnt.backward is not None
     for side in (learnt.forward, learnt.backward):
         assert best * 0.99 < side.perplexity < 1.5  # usually 1.163; a guess has about 20
@@ -117,7 +117,7 @@ def test_a_model_warns_of_text_with_far_more_unknown_tokens_than_its_own(
     Elmo(run).save(tmp_path / "saved")
     foreign = [["she", "zzz", "yyy", "the"]] * 25
     for model in (run, tmp_path / "saved"):
-        if has_held_out:  # half of it is unknown, as in the foreign text
+        if has_held_out:  # half of the held-out text is unknown, as in the foreign one
             Elmo(model).encode(foreign)
         else:
             with pytest.warns(UserWarning, match=r"50% of the first 100 tokens .* with 0% in text like its"):
@@ -227,7 +227,7 @@ def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_war
 
 def test_a_vocabulary_in_alphabetical_order_is_warned_of_where_ids_are_ranks(tmp_path: Path) -> None:
     words = [f"w{number:04}" for number in range(6_000)]
-    shard, vocabulary = write_text(tmp_path, f"{' '.join(words[-100:])}\n" * 10)  # its words come last
+    shard, vocabulary = write_text(tmp_path, f"{' '.join(words[-100:])}\n" * 10)  # its words are the vocabulary's last
     Vocabulary(["<S>", "</S>", "<UNK>", *words]).write(vocabulary)
     config = toy_config("softmax=sampled", "num_negatives=16", "num_steps=1", "warmup_steps=0")
     with pytest.warns(UserWarning, match="does not seem to be sorted by falling frequency"):
@@ -247,7 +247,7 @@ def test_best_has_weights_that_the_log_knows_also_after_a_kill(shard: Path, tmp_
     resume_pretraining(killed)
     for name in ("best/model.safetensors", "checkpoints/step-00000008/training.json", "metrics.jsonl"):
         assert content_of(killed / name) == content_of(whole / name)
-    for run in (later, gone):  # back at step 4, and another way from there
+    for run in (later, gone):  # both go back to step 4, then differ from before
         capsys.readouterr()
         resume_pretraining(run, ["learning_rate=1e-30"])
         step = run_folder.best_step(run)
@@ -284,7 +284,7 @@ def test_a_run_replaces_only_what_a_start_cut_short_has_left(tmp_path: Path, nam
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """The usual answers to signals, which a shell and nohup take from what they run in the background."""
+    """The usual signal handlers; a shell and nohup take them away from jobs in the background."""
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL, signal.SIGTERM: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
@@ -460,7 +460,7 @@ def test_the_log_is_tensorboards_too_and_its_file_is_closed_in_any_end(shard: Pa
 )
 @pytest.mark.filterwarnings("ignore:the shard is named more than once")
 def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: bytes, content: Any, message: str):
-    shard.write_text(SENTENCES * 300)  # more than what is compared with the vocabulary
+    shard.write_text(SENTENCES * 300)  # more than the part that is compared with the vocabulary
     bad, vocabulary, run = (shard.with_name(each) for each in (os.fsdecode(name), "vocabulary.txt", "run"))
     if content is None:
         os.mkfifo(bad)
@@ -474,7 +474,7 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("lookup=1", "unknown field 'lookup'"),  # a record of its own, which no value of a setting gives
+        ("lookup=1", "unknown field 'lookup'"),  # a separate record, which no setting can give
         ("num_steps", "has no '='"),
         ("num_steps=many", "expected int"),
         ("num_steps=0", "at least 1"),
@@ -507,7 +507,7 @@ def test_the_schedule_rises_stays_and_falls() -> None:
     )
     rates = [config.learning_rate_at(step) for step in (0, 9, 10, 50, 75, 99)]
     assert rates == pytest.approx([0.1, 1.0, 1.0, 1.0, 0.5, 0.02])
-    shared = with_settings(config, ["num_steps=2000", "decay_steps=0", "decay_share=0.2"])  # over a fifth of any run
+    shared = with_settings(config, ["num_steps=2000", "decay_steps=0", "decay_share=0.2"])  # in the last fifth of a run
     assert [shared.learning_rate_at(step) for step in (1600, 1800, 2000)] == pytest.approx([1.0, 0.5, 0.0])
     cosine = with_settings(config, ["schedule=cosine"])
     assert [cosine.learning_rate_at(step) for step in (50, 75)] == pytest.approx([1.0, 0.5])
