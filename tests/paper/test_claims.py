@@ -77,7 +77,7 @@ def test_a_mean_of_runs_that_were_read_before_the_rule_decides_nothing():
         alike = [Difference(each, of_items=0.52)] * 6
         assert verdict(*alike, is_pooled=True).outcome == outcome
         older = verdict(*alike, is_pooled=True, is_after_rule=False)
-        assert older.outcome == "undecided" and older.comparisons[0].pooled  # which is still printed
+        assert older.outcome == "undecided" and older.comparisons[0].pooled  # the mean is still printed
 
 
 @pytest.mark.parametrize(("number", "is_pooled"), [(1, False), (6, False), (2, True), (3, True), (6, True)])
@@ -164,7 +164,7 @@ def test_students_quantiles(p: float, degrees: int, quantile: float):
 
 
 def test_items_of_one_cluster_are_drawn_together():
-    """Ten clusters of twenty items that are all alike are ten items, not two hundred."""
+    """Ten clusters, each of twenty equal items, count as ten items, not two hundred."""
     randomness = np.random.default_rng(0)
     before, after = ([int(hit) for hit in randomness.random(10) < share for _ in range(20)] for share in (0.4, 0.6))
     clusters = [number for number in range(10) for _ in range(20)]
@@ -195,7 +195,7 @@ def test_the_pooled_mean_covers_what_tasks_differ_in():
     alike = [Difference(value, of_items=0.5) for value in (1.0, 1.2, 0.8)]
     mean = pooled(alike)
     assert mean is not None and mean.estimate == pytest.approx(1.0) and mean.num_seeds == 3
-    assert mean.error == pytest.approx(0.5 / 3**0.5)  # not below what the errors make it
+    assert mean.error == pytest.approx(0.5 / 3**0.5)  # at least what the single errors imply
     apart = pooled([Difference(value, of_items=0.1) for value in (0.0, 2.0, 4.0)])
     assert apart is not None and apart.error == pytest.approx(2 / 3**0.5)
     assert pooled(alike[:1]) is None and pooled([*alike, Difference(1.0)]) is None

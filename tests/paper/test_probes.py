@@ -1,4 +1,4 @@
-"""What is measured without training a task, on toy data: each system once, with its items; missing data are named."""
+"""Measurements without training a task, on toy data: each system once, with its items; errors name missing data."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_a_system_is_opened_by_its_name_or_ending(tmp_path: Path, monkeypatch: p
         ("static:{}/glove.txt", "static, glove", 1),
         ("{}/cove.npy", "cove", 2),
     ):
-        system = open_system(given.format(tmp_path), word_vectors=tmp_path / "glove.txt")  # which these do not read
+        system = open_system(given.format(tmp_path), word_vectors=tmp_path / "glove.txt")  # these do not read it
         assert (system.name, system.layers.num_layers) == (name, num_layers)
         assert system.layers([["the", "bank"]]).shape[:3] == (num_layers, 1, 2)
 
@@ -54,7 +54,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(name: str, data: Path, *models: str) -> dict[tuple[str, str, str, str], float]:
-    """The numbers of a table by system, layer, split and metric; it is measured twice, and added once."""
+    """Measure a table twice, which adds it once; returns its numbers by system, layer, split and metric."""
     for _ in range(2):
         results = Results(data)
         probes.measure(name, Request(results, data, models or ("cues",)))
@@ -80,7 +80,7 @@ def test_table_5_has_f1_by_set_and_part_of_speech_and_which_words_are_right(data
     (row,) = results.select("table5", layer="layer 2", split="ALL")
     items = results.probe_items(row)
     assert items is not None and items.counts[:, 0].tolist() == [1, 1, 1, 1, 0]
-    assert items.clusters.tolist() == [0, 1, 2, 3, 4]  # sentences
+    assert items.clusters.tolist() == [0, 1, 2, 3, 4]  # one for each sentence
 
 
 @pytest.mark.learnt
@@ -105,7 +105,7 @@ def test_supervised_systems_are_trained_on_semcor(data: Path):
     vectors.write_text("loans 0 5\nflooded 5 0\n")
     made("senses-supervised", data, f"ims-s:{vectors}")
     rows = Results(data).select("senses-supervised", split="ALL")
-    assert len(rows) == 4  # other vectors of the same name
+    assert len(rows) == 4  # other vectors with the same name are added
     with pytest.raises(
         ValueError, match="there is no supervised system 'mini-en'; expected ims, ims-s or sense-tagger"
     ):

@@ -1,4 +1,4 @@
-"""Tables as views of the results: which runs are compared, what is printed, and what that loads."""
+"""Tables as views of the results: which runs are compared, what is printed, and which modules that loads."""
 
 import subprocess
 import sys
@@ -144,7 +144,7 @@ def test_the_page_of_results_is_one_screen_and_answers_its_question_first(tmp_pa
     assert all(
         len(part.split()) <= 40 for part in page.split("\n\n")[3:] if part[:1].isupper() and "results.tsv" not in part
     )
-    assert "random" not in page.partition("## The claims")[0]  # a control that has not learnt is no headline
+    assert "random" not in page.partition("## The claims")[0]  # random controls are not in the headline
 
 
 def test_the_pages_are_up_to_date():

@@ -1,4 +1,4 @@
-"""Experiments carried out on toy data: named, trained once, added to the results; and what is refused."""
+"""Experiments on toy data: named, trained once, added to the results; and what is refused."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_the_name_of_a_run_says_what_its_arm_changes_and_tables_share_runs():
     runs = {run.name: run for run in Setup(seeds=1).runs(["table1", "table2", "table3", "gamma"])}
     roles = runs["semantic-roles-cpu-none-0"]
     assert {place.table for place in roles.places} == {"table1", "table2", "table3", "gamma"}
-    assert roles.scores_tests  # since table 1 wants them
+    assert roles.scores_tests  # because table 1 shows them
     assert "semantic-roles-cpu-elmo-c3b1f14d-penalty.1.0-0" in runs
     assert "named-entities-cpu-cpu-converged-elmo-MiniLM-L6-0" in runs
     (place,) = runs["entailment-cpu-cpu-output-elmo-c3b1f14d-0"].places
@@ -110,7 +110,7 @@ def test_mixes_are_rows_of_figure_2(tmp_path: Path):
 def test_only_finished_planned_runs_with_their_settings_are_added(tmp_path: Path):
     (run_dir,) = write_arm(tmp_path / "runs", "named-entities", NO_ELMO, (81,), test=(80,))
     runs, results = planned("named-entities", NO_ELMO), Results(tmp_path)
-    for _ in range(2):  # a run that is added again takes its own place
+    for _ in range(2):  # a run that is added again replaces itself
         assert add_runs([run_dir], results, runs) == [run_dir.name]
         assert len(Results(tmp_path).rows) == 2
     assert Results(tmp_path).curve(Results(tmp_path).rows[0]) == [(9.0, 50.0)]
@@ -130,7 +130,7 @@ WORDS = {"1": ["good", "fine", "glad"], "0": ["bad", "sad", "dull"]}
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Sentences in which the last word tells the label, under the names of the data sets."""
+    """Sentences whose last word decides the label, in files with the names of the data sets."""
     folder = tmp_path / "data" / "tasks" / "sst"
     folder.mkdir(parents=True)
     rows = "".join(f"the film was very {word}\t{label}\n" for label in WORDS for word in WORDS[label])

@@ -65,7 +65,7 @@ def corpus(sentence: str, *, lemma: str = "bank") -> SenseCorpus:
 
 def test_the_first_sense_fills_the_gaps_and_one_that_wordnet_lacks_is_found(inventory: Senses, tmp_path: Path):
     known = read_semcor(write_sense_data(tmp_path) / FRAMEWORK)
-    asked = corpus("one bank loans")  # MONEY, which this WordNet lacks, is found, and comes last in a tie
+    asked = corpus("one bank loans")  # this WordNet lacks MONEY; it is found nevertheless, but comes last in a tie
     answers = disambiguate(CueLayers(), known=known, asked=asked, inventory={("bank", "NOUN"): (RIVER,)})
     assert (answers["layer 2"], answers["layer 0"]) == ({"s0": MONEY}, {"s0": RIVER})
     for lemma, expected in (("zoo", {"s0": "zoo%1:06:00::"}), ("zzz", {})):  # words that the corpus lacks

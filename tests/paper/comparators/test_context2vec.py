@@ -55,7 +55,7 @@ def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
     hits: list[bool] = []
     for sentence in SENTENCES:
         words = sentence.split()
-        for position, word in list(enumerate(words))[1:]:  # the first word is that of two sentences
+        for position, word in list(enumerate(words))[1:]:  # two sentences have the same first word
             gap = [*words[:position], "[]", *words[position + 1 :]]
             (best, score), second = model.substitutes(gap, number=2)
             hits.append(best == word)

@@ -32,7 +32,7 @@ def annotated(name: str, word: Word, start: int, end: int, *senses: str) -> Inst
 
 
 def sentence(name: str, line: str, *senses: str) -> SenseSentence:
-    """A sentence whose word is the first one that the dictionary has."""
+    """A sentence. Its annotated word is the first one that is in the dictionary."""
     tokens = line.split()
     start, word = next((at, (token, "NOUN")) for at, token in enumerate(tokens) if (token, "NOUN") in DICTIONARY)
     tags = ["NOUN" if token.isalpha() and len(token) > 3 else "X" for token in tokens]
@@ -49,7 +49,7 @@ needs_sklearn = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs s
 def test_ims_tells_senses_apart_by_the_words_around(surrounding_words: bool):
     model = train_ims(TRAINING, surrounding_words=surrounding_words)
     asked = [sentence("money", "my bank lends money"), sentence("river", "its bank of the river")]
-    asked += [sentence("one", "a dog barks"), sentence("none", "a cat sits")]  # of one sense in the corpus, or unknown
+    asked += [sentence("one", "a dog barks"), sentence("none", "a cat sits")]  # one sense in the corpus; unknown
     asked.append(SenseSentence(["a", "zebra"], ["X", "NOUN"], [annotated("z", ("zebra", "NOUN"), 1, 2)]))
     expected = {"money": "bank%money", "river": "bank%river", "one": "dog%animal", "none": "cat%animal"}
     assert model.predict(asked, DICTIONARY) == expected
