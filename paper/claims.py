@@ -36,7 +36,7 @@ AFTER_RULE = "2026-11-28"
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference that a claim says is positive; None if it was not measured."""
+    """A difference that is positive if a claim is right; None if it was not measured."""
 
     what: str
     difference: Difference | None
@@ -119,7 +119,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what it is judged by, and the finding that decides."""
+    """A claim, the comparisons that judge it, and the finding that decides."""
 
     claim: Claim
     outcome: Outcome
@@ -140,7 +140,7 @@ class Verdict:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect that the deciding difference could have shown; without one, the largest of the others."""
+        """The smallest effect that the deciding difference could have shown; without one, the largest of all."""
         if self.deciding and self.deciding.has_error:
             return self.deciding.difference and self.deciding.difference.detectable
         findings = [one.difference for each in self.comparisons for one in each.findings if one.difference]

@@ -28,7 +28,7 @@ _POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # 5: sate
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Tokens `start` to `end` (exclusive) of a sentence, which is given by its number."""
+    """Tokens `start` to `end` (exclusive) of the sentence with the number `sentence`."""
 
     sentence: int
     start: int

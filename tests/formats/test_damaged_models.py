@@ -17,7 +17,7 @@ from elmokit.formats.native import write_native
 from toy_stored import TINY, datasets_of, make_stored, read_stored
 
 LARGE = replace(TINY, projection_dim=128, lstm_dim=1024)
-"""10 MB, so that the memory it takes is that of the weights, not of the interpreter."""
+"""10 MB, so that most of its memory is taken by the weights, not by the interpreter."""
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 PUBLISHED = (
     *("allennlp/elmo_two_mixes.state_dict.th", "allennlp/finetuned_projected.model.tar.gz"),

@@ -1,4 +1,4 @@
-"""Tables as views of the results: which runs are compared, what is printed, and which modules that loads."""
+"""Tables as views of the results: which runs are compared, what is printed, and which modules that needs."""
 
 import subprocess
 import sys

@@ -196,7 +196,7 @@ def test_the_state_is_carried_unless_it_is_reset(reset_state: bool) -> None:
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
 def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(optimizer: str) -> None:
-    # Fused optimisers read a gradient's memory in its order, even a slice's: a step must not depend on strides.
+    # Fused optimisers read a gradient's memory in order, even a slice's: a step must not depend on strides.
     weights: list[list[torch.Tensor]] = []
     for fused in (True, False):
         maker = separate(*SAMPLED, "precision=float32", f"optimizer={optimizer}", "learning_rate=0.1")

@@ -75,7 +75,7 @@ class Damage:
 def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool = True, num_examples: int = 10) -> None:
     """Check that a damaged folder is used or refused in a few lines, and that memory stays in proportion to its files.
 
-    The whole folder must be usable. ATTACK=N in the environment gives N times as many examples, different every time.
+    The whole folder must be usable. Set ATTACK=N in the environment for N times as many examples, different every time.
 
     devices: a file may become a pipe or a link to a device. If users name the file themselves, that is their choice.
     """

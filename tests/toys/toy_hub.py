@@ -26,7 +26,7 @@ class Repository:
     messages: list[str] = field(default_factory=list)
 
     def commit(self, files: Files, *, branch: str = "main", message: str = "") -> str:
-        """Add files to those of a branch, and return the commit."""
+        """Add files to a branch, and return the commit."""
         all_files = {**self.files(branch), **files}
         name = hashlib.sha1(repr((sorted(all_files.items()), len(self.commits))).encode()).hexdigest()
         self.commits[name] = all_files

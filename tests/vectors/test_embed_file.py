@@ -79,7 +79,7 @@ class Killed(BaseException):
 
 
 def killed(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, sync: int, **options: bool) -> None:
-    """Embed, and die in this sync to disk: -1 is that of the record, 0 to 4 are blocks, then come those of `finish`."""
+    """Embed, and die in this sync to disk: -1 writes the record, 0 to 4 write blocks, later ones come from `finish`."""
     syncs = iter(range(-1, 100))
 
     def die(*args: object) -> int:
