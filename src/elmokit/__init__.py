@@ -1,7 +1,7 @@
 """elmokit: contextual word vectors from a bidirectional language model (ELMo; Peters et al., 2018).
 
-The names below are the public ones; docs/api.md has an example of each. A name is imported when it is first asked for:
-`import elmokit` costs no torch.
+The names below are the public ones; docs/api.md has an example of each. A name is imported on its first use, so
+`import elmokit` does not load torch.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ _HOMES = {
     "use_vectors": "elmokit.analysis.semantic_change.change:use_vectors",
     "write_vocabulary": "elmokit.corpus.vocabulary_counts:write_vocabulary",
 }
-"""Public name -> the module that has it, and its name there."""
+"""Public name -> its module, and its name in that module."""
 
-__all__ = [  # a literal list, which type checkers read
+__all__ = [  # a literal list, so that type checkers can read it
     "BiLM",
     "BiLMConfig",
     "ChangeSettings",
@@ -128,7 +128,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'elmokit' has no attribute {name!r}; its public names are {', '.join(__all__)}")
     module, _, own_name = _HOMES[name].partition(":")
     value = getattr(importlib.import_module(module), own_name)
-    globals()[name] = value  # asked for once
+    globals()[name] = value  # so that Python finds it next time
     return value
 
 

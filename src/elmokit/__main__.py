@@ -1,4 +1,4 @@
-"""The command `elmokit`, also as `python -m elmokit`. It answers Ctrl-C while its own modules are being imported."""
+"""The command `elmokit`, also run as `python -m elmokit`. It handles Ctrl-C even while elmokit is being imported."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import sys
 def command() -> int:
     """Run the command line and return the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
-        is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"  # then names that are not are printed byte by byte
+        is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"  # if so, other names are printed byte by byte
         sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
     try:
         os.getcwd()
-    except OSError as error:  # MKL ends the process if it finds no folder
+    except OSError as error:  # MKL would kill the process if the current folder is gone
         print(f"elmokit: error: the current folder: {error.strerror}; change to another one", file=sys.stderr)
         return 2
     try:
