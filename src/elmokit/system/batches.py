@@ -12,9 +12,9 @@ T = TypeVar("T")
 def batched(
     items: Iterable[T], *, size: int, weight: Callable[[T], float] = lambda _: 0, enough_weight: float = math.inf
 ) -> Iterator[list[T]]:
-    """Yield lists of `size` consecutive items; the last one may be shorter, and none is empty.
+    """Yield lists of `size` consecutive items. The last list may be shorter, but no list is empty.
 
-    weight: weight of an item; a list also ends with the item that brings its total weight to `enough_weight`.
+    weight: weight of an item. A list also ends when its total weight reaches `enough_weight`.
     """
     batch: list[T] = []
     total = 0.0

@@ -15,7 +15,7 @@ _SPECIAL = frozenset("\\|[]<>*_`")
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_names: int = 1) -> str:
-    """A Markdown table whose first `num_names` columns (names) are left-aligned and the others right-aligned.
+    """A Markdown table. The first `num_names` columns (names) are left-aligned, the others right-aligned.
 
     The header is Markdown; the cells are plain text and get escaped. The last row has no line end.
     Raises ValueError for a row with a different number of cells than the header.
@@ -30,7 +30,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_
 
 
 def escape_markdown(text: str) -> str:
-    """Plain text as Markdown: a backslash before each character that could end a cell or start markup or HTML.
+    """Escape plain text for Markdown: put a backslash before characters that could end a cell, or start markup or HTML.
 
     Control characters, such as line ends, are shown escaped.
     """
@@ -56,9 +56,9 @@ def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
 
 
 def columns(text: str) -> int:
-    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark.
+    """Number of terminal columns that a text takes: two for each Hangul syllable, Han character or full-width mark.
 
-    Joiners and marks on letters take none.
+    Joiners and combining marks take none.
     """
     return sum(
         2 if unicodedata.east_asian_width(letter) in "WF" else unicodedata.category(letter) not in ("Mn", "Me", "Cf")
@@ -67,7 +67,7 @@ def columns(text: str) -> int:
 
 
 def _flush(cell: str, width: int, left: bool) -> str:
-    """The cell with spaces up to `width` columns."""
+    """The cell, padded with spaces to `width` columns."""
     space = " " * (width - columns(cell))
     return cell + space if left else space + cell
 

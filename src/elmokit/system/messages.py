@@ -1,4 +1,4 @@
-"""Errors that name a file, warnings that name the line of the user's code, and text that is safe to print."""
+"""Errors that name a file, warnings that point to a line of the user's code, and text that is safe to print."""
 
 import difflib
 import inspect
@@ -20,9 +20,9 @@ _FIRST_TOKEN = re.compile(rf"\s*(\S{{1,{_MAX_TOKEN}}})")
 
 
 class FormatError(ValueError):
-    """A file is not what its format says. The message names the file, the part of it (a dataset, a field) and why.
+    """A file does not follow its format. The message names the file, the part (a dataset, a field) and the reason.
 
-    `where` is the file, or the file with a line in it. What a file holds makes no message longer than a paragraph.
+    `where` is the file, or the file and a line. The message is at most a paragraph, whatever the file contains.
     """
 
     def __init__(self, where: str | Path, reason: str, *, part: str | None = None) -> None:
@@ -33,7 +33,7 @@ class FormatError(ValueError):
 def leads_out(path: Path) -> bool:
     """Whether the file is a symlink that leaves its folder; following one could leak other files into error messages.
 
-    In the cache of Hugging Face, all files in `snapshots/REVISION/` are symlinks into `blobs/`. They do not count.
+    In the Hugging Face cache, all files in `snapshots/REVISION/` are symlinks into `blobs/`. They do not count.
     """
     folder, file = path.parent.resolve(), Path(os.path.realpath(path))
     is_blob = any(above.name == "snapshots" and file.parent == above.parent / "blobs" for above in folder.parents)
@@ -41,7 +41,7 @@ def leads_out(path: Path) -> bool:
 
 
 def refuse_link_out(path: Path) -> None:
-    """Raise FormatError for a link out of its folder. A file that the user names may be one."""
+    """Raise FormatError for a symlink that leaves its folder. Only a file that the user names may be one."""
     if path.is_symlink() and leads_out(path):
         raise FormatError(path, "is a link out of its folder, and is not followed; copy the file there")
 
@@ -49,9 +49,9 @@ def refuse_link_out(path: Path) -> None:
 def printable(text: str, *, limit: int | None = _MAX_SHOWN) -> str:
     r"""Text from an untrusted source, safe to print: control characters and lone surrogates are escaped (`\x1b`).
 
-    Joiners and no-break spaces, which words of Persian or Hindi have in them, stay.
+    Joiners and no-break spaces stay, because words of Persian or Hindi contain them.
 
-    limit: number of characters that are shown; the rest is cut off. None shows them all.
+    limit: number of characters to show; the rest is cut off. None shows all of them.
     """
     if limit is not None and len(text) > limit:
         text = text[:limit] + "..."
@@ -60,7 +60,7 @@ def printable(text: str, *, limit: int | None = _MAX_SHOWN) -> str:
 
 
 def first_token(text: str) -> str:
-    """The first token of a text that was read from a file, in quotes. Errors show no more of what a file holds."""
+    """The first token of a text that was read from a file, in quotes. Errors show no more of a file's contents."""
     found = _FIRST_TOKEN.match(text)
     token = found[1] if found else ""
     more = len(token) < len(text.strip())
@@ -89,7 +89,7 @@ def find_named(known: Mapping[str, _T], name: str, *, what: str) -> _T:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean X? ` of the nearest name; empty if none is near."""
+    """`did you mean X? ` with the nearest name; empty if no name is near."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}? " if near else ""
 
@@ -100,7 +100,7 @@ def plural(number: int, thing: str) -> str:
 
 
 def distinct_names(paths: Iterable[Path]) -> list[str]:
-    """The name of each path, after as many of the folders above it as tell the paths apart."""
+    """The name of each path, with as many parent folders as it takes to tell the paths apart."""
     paths = [path.parent.resolve() / path.name for path in paths]
     for length in range(1, max((len(path.parts) for path in paths), default=0)):
         names = [Path(*path.parts[-length:]).as_posix() for path in paths]
@@ -118,6 +118,6 @@ def warn_caller(message: str) -> None:
 
 
 def _is_passed_over(frame: FrameType) -> bool:
-    """Torch is between a module's `forward` and the line that calls the module."""
+    """Whether a frame belongs to elmokit, or to torch, which runs between a module's caller and its `forward`."""
     module = str(frame.f_globals.get("__name__"))
     return frame.f_code.co_filename.startswith(_PACKAGE) or module.partition(".")[0] == "torch"

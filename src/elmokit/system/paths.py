@@ -1,4 +1,4 @@
-"""Paths that start with `~`, digests of files, and the folder of caches and its limit."""
+"""Paths that start with `~`, digests of files, and the folder and size limit of caches."""
 
 import hashlib
 import math
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
-"""The environment variable with the largest size of a cache, in GB; 0 keeps only the last addition."""
+"""The environment variable that limits the size of a cache, in GB; 0 keeps only the last addition."""
 DEFAULT_LIMIT_GB = 20.0
 
 
@@ -25,18 +25,18 @@ class Cached(Protocol):
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """The path with the home folder in place of a `~` at its start; as it is where there is no such folder."""
+    """The path with a leading `~` replaced by the home folder; unchanged if there is no such home folder."""
     return Path(os.path.expanduser(path))
 
 
 def file_digest(path: Path, algorithm: str = "blake2b") -> bytes:
-    """Digest of a file's contents; `algorithm` is a name that hashlib knows. Raises OSError if it cannot be read."""
+    """Digest of a file's contents; `algorithm` is a name that hashlib knows. Raises OSError if reading fails."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).digest()
 
 
 def default_cache() -> Path:
-    """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's caches, such as `~/.cache`. It is absolute."""
+    """Absolute path of the folder in ELMOKIT_CACHE, or else of `elmokit` in the user's caches, such as `~/.cache`."""
     usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
     caches = os.environ.get("XDG_CACHE_HOME") or usual or "~/.cache"
     folder = expanded(os.environ.get("ELMOKIT_CACHE") or Path(caches, "elmokit"))
@@ -46,7 +46,7 @@ def default_cache() -> Path:
 
 
 def cache_limit() -> int:
-    """Bytes that a cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
+    """Largest size of a cache, in bytes: 20 GB, or ELMOKIT_CACHE_GB. Raises ValueError if that is not a number."""
     text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)
     try:
         gigabytes = float(text)
@@ -58,7 +58,7 @@ def cache_limit() -> int:
 
 
 def make_room(cached: Sequence[Cached], *, num_bytes: int) -> None:
-    """Remove the first parts of a cache, until `num_bytes` more do not exceed the limit."""
+    """Remove parts of a cache, from the first on, until `num_bytes` more fit within the limit."""
     too_many = sum(part.num_bytes for part in cached) + num_bytes - cache_limit()
     for part in cached:
         if too_many <= 0:

@@ -1,4 +1,4 @@
-"""The progress bar of everything that may take long: on a terminal, in a notebook, and as a line a minute elsewhere."""
+"""The progress bar of long tasks: a bar on a terminal or in a notebook, and one line per minute elsewhere."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def progress_bar(
 ) -> tqdm[NoReturn]:
     """A progress bar on stderr that counts `unit`s from `done` up to `total`; a context manager with `update`.
 
-    show: None shows the bar on a terminal and in a notebook, after two seconds, and a line each minute in a log file;
-        True shows the bar everywhere and at once; False nothing.
+    show: None shows a bar on a terminal or in a notebook, after two seconds, and one line per minute in a log file.
+        True shows the bar everywhere and at once. False shows nothing.
     keep: whether the bar stays on the screen when it ends.
     scale: whether 1,200,000 is written as 1.2M.
     """
@@ -54,7 +54,7 @@ def progress_bar(
 
 
 def counted(items: Iterable[T], bar: tqdm[NoReturn]) -> Iterator[T]:
-    """The items; the bar counts each when the next one is asked for, and is closed at the end."""
+    """Yield the items. The bar counts an item when the next one is requested, and closes at the end."""
     with bar:
         for item in items:
             yield item
@@ -67,18 +67,18 @@ def shows_bars() -> bool:
         return True
     try:
         return sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0
-    except OSError:  # it has no file of the system, such as a terminal inside an editor
+    except OSError:  # stderr has no file descriptor, for example in a terminal inside an editor
         return True
 
 
 @dataclass(frozen=True)
 class _Lines:
-    """What tqdm draws over and over, as lines of a file."""
+    """Writes each state of the bar, which tqdm redraws in place, as a line of a file."""
 
     file: TextIO
 
     def write(self, text: str) -> None:
-        if shown := text.strip():  # and not what clears a bar
+        if shown := text.strip():  # skips what only clears a bar
             self.file.write(f"{shown}\n")
 
     def flush(self) -> None:
