@@ -1,8 +1,8 @@
 """Unpack untrusted zip and tar archives of models into a temporary folder.
 
-An archive can name files outside of its folder, hold links, or unpack to terabytes. `zipfile`, and the filter "data" of
-`tarfile`, keep names within the folder. Links and devices are refused, and so is an archive that unpacks to more than
-trained weights can have been packed from. Archives are unpacked in a process with limits.
+An archive can name files outside its folder, contain links, or unpack to terabytes. `zipfile`, and the filter "data" of
+`tarfile`, keep names within the folder. This module refuses links, devices, and an archive that unpacks to more than
+trained weights of its size could. Archives are unpacked in a process with limits.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from elmokit.system.messages import FormatError, printable, readable_bytes
 
 MAX_MEMBERS = 1000
 """Largest number of files and folders in an archive."""
-_NOT_MEANT = ("__MACOSX", ".")  # names of what macOS and others add: icons and the like, hidden files
+_NOT_MEANT = ("__MACOSX", ".")  # starts of names that macOS and others add, such as icons, and hidden files
 
 
 @contextmanager
 def unpacked(path: Path) -> Generator[Path]:
-    """The folder that contains the archive's files: a temporary one, or the only folder in it. It goes at the end."""
+    """Unpack an archive into a temporary folder, removed at the end. Yields that folder, or the only folder in it."""
     with tempfile.TemporaryDirectory(prefix="elmokit-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) / "model"
         folder.mkdir()
@@ -34,7 +34,7 @@ def unpacked(path: Path) -> Generator[Path]:
             _unpack(path, folder)
         except FormatError:
             raise
-        except Exception as error:  # of damaged archives these libraries raise almost any
+        except Exception as error:  # for damaged archives these libraries raise almost any error
             if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise OSError(error.errno, error.strerror, temporary) from error
             reason = printable(str(error).replace(str(folder), path.name))
@@ -65,7 +65,7 @@ def _unpack(path: Path, folder: Path) -> None:
 
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():  # no more of a member is unpacked than its size
+            for member in archive.infolist():  # zipfile unpacks no more of a member than this size
                 kind = stat.S_IFMT(member.external_attr >> 16)
                 check(member.filename, member.file_size, is_plain=kind in (0, stat.S_IFREG, stat.S_IFDIR))
                 archive.extract(member, folder)

@@ -1,4 +1,4 @@
-"""Atomic writes: a file or folder is made in a temporary folder next to it, and moved to its place when it is complete.
+"""Atomic writes: make a file or folder in a temporary folder next to it, and move it into place once it is complete.
 
 A temporary folder is locked as long as its process lives (`files.locks`). When a process is killed, its folder stays
 behind unlocked, and the next process that writes to the same target removes it.
@@ -20,25 +20,25 @@ from elmokit.files.locks import InUseError, lock
 from elmokit.system.paths import expanded
 
 _LEFTOVER = re.compile(r"\.?(\..+\.[0-9a-f]{16}\.tmp)(\.lock)?", re.DOTALL)
-"""A temporary folder, which is the group, or its lock, which may be there without it."""
+"""Name of a temporary folder (the first group) or of its lock, which can exist without the folder."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Of a full disk, a used-up quota, and a file that is larger than the disk can hold."""
+"""Error numbers of a full disk, a used-up quota, and a file that is larger than the disk can hold."""
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
     """Yield a temporary path with the name of `path`. Its file replaces `path` at the end, or is removed on failure.
 
-    Links are followed. Raises the errors of `check_output` at once, before anything is computed. An OSError about the
-    temporary file names `path`.
+    Follows links. Raises the errors of `check_output` at once, before the caller computes anything. An OSError about
+    the temporary file names `path`.
     """
     target = _real_target(path)
     with temporary_folder(target, named=path) as folder:
         unfinished = folder / target.name
         yield unfinished
-        # the usual mode of a new file is that of a new folder: to ask `os.umask` would change it for all threads
+        # the new folder shows the usual mode of a new file; asking `os.umask` would change it for all threads
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else folder.stat().st_mode & 0o666
-        unfinished.chmod(mode)  # what wrote the file may have made it readable by its owner only
+        unfinished.chmod(mode)  # its writer may have made it readable by its owner only
         with unfinished.open("r+b") as file:
             os.fsync(file.fileno())
         unfinished.replace(target)
@@ -47,8 +47,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
 def check_output(path: str | os.PathLike[str]) -> None:
     """Raise OSError if no file can be written at `path`, and remove what a killed process left there.
 
-    That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a link to
-    nothing. Raises ValueError for `-`, because users may expect it to mean standard output.
+    That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a dangling
+    link. Raises ValueError for `-`, because users may expect it to mean standard output.
     """
     with temporary_folder(_real_target(path), named=path):
         pass
@@ -64,14 +64,14 @@ def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str] | N
 
 
 def as_paths(files: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The files as paths. Raises ValueError for a single one, whose letters would be taken for the names of files."""
+    """The files as paths. Raises ValueError for a single path, because its letters would be taken for file names."""
     if isinstance(files, str | os.PathLike):
         raise ValueError(f"{os.fspath(files)} is given alone; expected a list of files: [{os.fspath(files)!r}]")
     return [expanded(file) for file in files]
 
 
 def check_names(*paths: str | os.PathLike[str]) -> None:
-    """Raise ValueError for a path that is not UTF-8. Files of text and JSON could not name it."""
+    """Raise ValueError for a path that is not UTF-8, because text and JSON files could not name it."""
     for path in paths:
         try:
             os.fspath(path).encode("utf-8")
@@ -84,7 +84,7 @@ def remove_leftovers(folder: Path) -> None:
 
     Files that a process is still writing stay.
     """
-    for parent, names, files in os.walk(folder):  # which passes over what others remove meanwhile
+    for parent, names, files in os.walk(folder):  # skips what others remove meanwhile
         for found in filter(None, map(_LEFTOVER.fullmatch, [*names, *files])):
             _remove_if_left(Path(parent, found[1]))
 
@@ -94,8 +94,8 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     """Yield a new hidden folder next to `target`, on the same disk, and remove it at the end.
 
     First removes the folders that killed processes left for the same target; folders of running processes stay. An
-    OSError about the folder or a file in it, and one of a full disk that names no file, names the target (as `named`).
-    Raises FileNotFoundError when the parent folder does not exist.
+    OSError about the folder or a file in it, or about a full disk without a file name, is raised with the name of the
+    target (`named`). Raises FileNotFoundError when the parent folder does not exist.
     """
     named = target if named is None else named
     if not target.parent.is_dir():
@@ -106,7 +106,7 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with ExitStack() as held:
-            with suppress(InUseError):  # the name is new; filelock says so of some places that are read-only
+            with suppress(InUseError):  # the name is new; filelock also raises this for some read-only places
                 held.enter_context(lock(folder, warns=False))
             held.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir()
@@ -123,13 +123,13 @@ def new_folder(path: Path) -> Generator[Path]:
     """A temporary folder next to `path`, renamed to `path` on success and removed on failure.
 
     Raises FileExistsError if `path` exists and is not an empty folder, and InUseError, an OSError, if another process
-    is making it.
+    is creating it.
     """
     check_new_folder(path)
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     with lock(path), temporary_folder(target, named=path) as folder:
-        check_new_folder(path)  # again, now that no other process can make it
+        check_new_folder(path)  # again, now that no other process can create it
         staging = folder / target.name
         staging.mkdir()
         yield staging
@@ -160,7 +160,7 @@ def _real_target(path: str | os.PathLike[str]) -> Path:
         raise ValueError(
             "- cannot name an output; name a file. Commands that write to standard output do so without -o"
         )
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # so is what /dev/stdout links to
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # such as /dev/stdout
         raise OSError(f"{path} is a device or a pipe; expected the name of a file, which is replaced as a whole")
     target = Path(os.path.realpath(path))
     if os.path.islink(path) and not target.exists():
@@ -171,6 +171,6 @@ def _real_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _remove_if_left(folder: Path) -> None:
-    with suppress(OSError), lock(folder, warns=False) as is_held:  # an error if its process is alive
+    with suppress(OSError), lock(folder, warns=False) as is_held:  # raises InUseError if its process is alive
         if is_held:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Downloads a file from the first of several addresses that has it, completely or not at all, with `urllib`."""
+"""Download a file, completely or not at all, from the first of several addresses that has it, with `urllib`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from elmokit.version import __version__
 OFFLINE = ("ELMOKIT_OFFLINE", "HF_HUB_OFFLINE")
 """Environment variables; if one of them is 1, on, yes or true, nothing is downloaded."""
 MAX_BYTES = 16 << 30
-"""Largest file; far more than any published model has."""
+"""Largest size of a file, far above that of any published model."""
 WAITS = (1, 3, 10)
-"""Seconds before each further try of an address that failed in a way that may pass."""
+"""Seconds to wait before each retry, after a failure that may be temporary."""
 TIMEOUT = 30
-"""Seconds without a byte after which a connection counts as lost."""
+"""A connection counts as lost after this many seconds without a byte."""
 _BLOCK = 1 << 18
 
 
 class DownloadError(OSError):
-    """None of the addresses gave the file; the message says why, for each."""
+    """No address provided the file. The message gives the reason for each address."""
 
 
 class _RefusedError(Exception):
-    """The address does not have the file, and another try would not change that."""
+    """The address does not provide the file, and a retry would not help."""
 
 
 class _InterruptedError(_RefusedError):
-    """The address failed in a way that may pass."""
+    """The address failed, perhaps only for the moment."""
 
 
 def is_offline() -> bool:
@@ -47,7 +47,7 @@ def is_offline() -> bool:
 def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], str | None]) -> str:
     """Download a file, and return the address that had it.
 
-    check: reads the complete file and returns its fault, or None. A wrong file is not kept.
+    check: reads the complete file and returns a message about its fault, or None. A wrong file is not kept.
     Raises DownloadError with each address and its reason, and OSError if the file cannot be written.
     """
     partial = path.with_name(f"{path.name}.partial")
@@ -68,7 +68,7 @@ def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], st
 
 
 def _fetch(address: str, partial: Path, name: str) -> None:
-    """Receive the file; a connection that is lost is continued where it ended."""
+    """Receive the file. After a lost connection, continue where it broke off."""
     done = 0
     for wait in (*WAITS, None):
         try:
@@ -86,7 +86,7 @@ def _receive(address: str, partial: Path, name: str, *, done: int) -> None:
     if done:
         headers["Range"] = f"bytes={done}-"
     try:
-        opener = build_opener(_SafeRedirects)  # with the proxies of today's environment
+        opener = build_opener(_SafeRedirects)  # with the proxies that are in the environment now
         with opener.open(Request(address, headers=headers), timeout=TIMEOUT) as response:
             done = done if response.status == http.client.PARTIAL_CONTENT else 0
             length = response.headers.get("Content-Length", "")
@@ -96,7 +96,7 @@ def _receive(address: str, partial: Path, name: str, *, done: int) -> None:
     except HTTPError as error:
         kind = _InterruptedError if error.code >= 500 or error.code == http.client.TOO_MANY_REQUESTS else _RefusedError
         raise kind(f"the server answers {error.code} {error.reason}") from error
-    except URLError as error:  # no network, no such host or a wrong certificate do not pass, if nothing came before
+    except URLError as error:  # before the first byte, a missing network or host or a bad certificate is final
         may_pass = done or isinstance(error.reason, ConnectionError | TimeoutError)
         raise (_InterruptedError if may_pass else _RefusedError)(f"cannot be reached: {error.reason}") from error
     except (http.client.HTTPException, OSError) as error:
@@ -108,7 +108,7 @@ def _receive(address: str, partial: Path, name: str, *, done: int) -> None:
 
 
 def _copy(response: Any, file: IO[bytes], *, done: int, total: int | None, name: str) -> int:
-    """Write what comes; returns the number of bytes that the file has then."""
+    """Write what arrives, and return the number of bytes in the file at the end."""
     if total is not None and total > MAX_BYTES:
         raise _RefusedError(f"has {readable_bytes(total)}; expected at most {readable_bytes(MAX_BYTES)}")
     with progress_bar(unit="B", scale=True, total=total, done=done, label=name) as bar:

@@ -1,8 +1,8 @@
-"""Read and write HDF5 files of floats. Reading checks a file before it allocates memory; a new file appears whole.
+"""Read and write HDF5 files of floats. A file is checked before memory is allocated, and written whole or not at all.
 
 HDF5 can follow links into other files, keep a dataset in any other file on the disk, and declare terabytes in a
-kilobyte. Files of weights or vectors need none of it, so all of it is refused; then h5py reads. A crafted file can
-still crash the HDF5 library, so models are read in a process with limits.
+kilobyte. Files of weights or vectors need none of this, so elmokit refuses it before h5py reads any values. A crafted
+file can still crash the HDF5 library, so models are read in a process with limits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from elmokit.system.messages import FormatError, printable, readable_bytes
 
 
 class _H5py:
-    """The package, imported at its first use: that takes as long as loading a model, and few models need it."""
+    """The package, imported on first use: the import takes as long as loading a model, and few models need it."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module("h5py"), name)
@@ -36,11 +36,11 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""
 _FLOATS = ("float16", "float32", "float64")
-_HARD_LINK = 0  # the ordinary name of an object; others lead elsewhere in the file, or into another one
+_HARD_LINK = 0  # the ordinary link; others lead elsewhere in the file, or into another file
 
 
 class HDF5File:
-    """An open file, whose datasets are checked before they are read. It closes with its last reference."""
+    """An open file. Its datasets are checked before they are read. It closes with its last reference."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -53,7 +53,7 @@ class HDF5File:
 
     @property
     def entries(self) -> dict[str, Entry]:
-        """All that is in the file, except its groups. No link is followed, and nothing is described twice."""
+        """Everything in the file except groups. Links are not followed, and nothing is described twice."""
         return self._entries
 
     @cached_property
@@ -79,7 +79,7 @@ class HDF5File:
         return found
 
     def entry(self, name: str) -> Entry:
-        """The description of one dataset, without opening the others. Raises FormatError if it must not be read."""
+        """Describe one dataset, without opening the others. Raises FormatError if it must not be read."""
         with refusing_damage(self.path, "is damaged", part=f"dataset {name}"):
             if not self.root.links.exists(name.encode()):
                 raise FormatError(self.path, "is missing", part=f"dataset {name}")
@@ -91,7 +91,7 @@ class HDF5File:
         return entry
 
     def read(self, name: str) -> Array:
-        """A dataset whose entry has no refusal, as float32, in memory. Raises FormatError if it is damaged."""
+        """Read a dataset whose entry has no refusal into memory, as float32. Raises FormatError if it is damaged."""
         with refusing_damage(self.path, "cannot be read", part=f"dataset {name}"):
             dataset = h5py.h5d.open(self.root, name.encode("utf-8", "surrogateescape"))
             array = np.empty(dataset.shape, np.float32)
@@ -99,7 +99,7 @@ class HDF5File:
             return array
 
     def _described(self, opened: Any) -> Entry | None:
-        """What is behind a name, which is not read; None for a group. `opened` is None for a link.
+        """Describe the object behind a name, without reading it; None for a group. `opened` is None for a link.
 
         The order matters: asking a virtual dataset for its shape opens files.
         """
@@ -151,7 +151,7 @@ def write_datasets(
 
     in_order: whether h5py lists the datasets in the order of writing, instead of by name (0, 1, 10, 2).
 
-    The file appears complete or not at all. Stops at the first failure of the disk. Raises OSError if the disk is full.
+    The file is written completely or not at all. Writing stops at the first disk error. Raises OSError for a full disk.
     """
     with atomic_write(path) as unfinished, _FailsafeFile(unfinished, "w+") as disk:
         try:

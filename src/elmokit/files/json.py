@@ -14,7 +14,7 @@ import msgspec
 from elmokit.system.messages import FormatError, did_you_mean, printable, readable_bytes, refuse_link_out
 
 MAX_BYTES = 4 << 20
-"""A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
+"""A config has a few hundred bytes; one that names thousands of shards of a run has a few hundred thousand."""
 
 _T = TypeVar("_T")
 _PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
@@ -25,10 +25,10 @@ def read_json(path: Path, kind: type[_T] = dict[str, Any], *, max_bytes: int = M
     """Read a file that holds one JSON value, an object unless `kind` says otherwise. A byte order mark is allowed.
 
     kind: the type to read, such as a dataclass; its `__post_init__` may refuse values with a ValueError.
-    is_named: the user has named this file, so it may be a symlink that leaves its folder. Others are refused, because
-        errors quote what they hold.
+    is_named: the user has named this file, so it may be a symlink that leaves its folder. Other files may not be one,
+        because errors quote their contents.
 
-    Raises FileNotFoundError if there is no such file, and FormatError, which names it, for anything else.
+    Raises FileNotFoundError if there is no such file, and FormatError, which names the file, for any other fault.
     """
     if not path.is_file():  # reading a pipe would block
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -58,7 +58,7 @@ def parse_json(
 
 
 def json_lines(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place, for errors, and object of each line that is not blank. Raises FormatError, naming file and line."""
+    """The place (for errors) and object of each line that is not blank. Raises FormatError, naming file and line."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             where = f"{name}, line {number}"
@@ -66,7 +66,7 @@ def json_lines(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, dict[s
 
 
 def as_type(value: object, kind: type[_T], *, where: str | Path, part: str | None = None) -> _T:
-    """Turn a value that JSON can hold, such as a dict, into a type. Raises the same errors as `parse_json`."""
+    """Convert a JSON value, such as a dict, to a type. Raises the same errors as `parse_json`."""
     try:
         _require_known(value, kind)
         return msgspec.convert(value, kind, dec_hook=lambda other, one: one if other is object else other(one))
@@ -86,7 +86,7 @@ def picked(values: Mapping[str, object], kind: type[_T], *, where: str | Path, p
 def json_text(path: Path, value: object) -> str:
     """Format a value, such as a dataclass, as the text of a file that `read_json` reads back.
 
-    Raises FormatError, which names the file that the text is meant for, if it could not be read back.
+    Raises FormatError, which names `path`, if the text could not be read back.
     """
     try:  # not with msgspec, which writes NaN as null
         text = json.dumps(msgspec.to_builtins(value, str_keys=True), indent=2, ensure_ascii=False, allow_nan=False)
@@ -100,7 +100,7 @@ def json_text(path: Path, value: object) -> str:
 
 
 def _require_known(value: object, kind: Any) -> None:
-    """Raise ValueError if an object that stands for a dataclass has a field that the dataclass lacks."""
+    """Raise ValueError if an object to be read as a dataclass has a field that the dataclass lacks."""
     if not (dataclasses.is_dataclass(kind) and isinstance(value, Mapping)):
         return
     fields = get_type_hints(kind)

@@ -41,25 +41,25 @@ _NOT_TEXT = {
     b"SQLite format 3\0": "an SQLite database",
     **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
 }
-"""First bytes of documents that are not read here."""
+"""First bytes of files that elmokit does not read as text, and their kinds."""
 _CHUNK = 1 << 16
 """Bytes that are read and unpacked at once."""
 _MAX_XZ_BYTES = 1 << 30
-"""Memory for an xz file. Its header may ask for gigabytes; `xz -9` asks for 65 MiB."""
+"""Most memory for unpacking an xz file. Its header may ask for gigabytes; `xz -9` asks for 65 MiB."""
 MAX_LINE_BYTES = 16 << 20
-"""Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
+"""Longest line, unpacked, with its line end. A few compressed kilobytes can hold a line that fills the memory."""
 MAX_WHOLE_BYTES = 64 << 20
-"""Of a file that is in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
+"""Largest file to hold in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
 _MAX_EXPANSION, _SMALL = 20, 1 << 20
 NOT_IN_A_TOKEN = frozenset(" \t\n\r")
-"""White space that separates tokens or lines, so that no file of tokens can hold a token with it."""
+"""White space that separates tokens or lines. A file of tokens cannot store a token that contains it."""
 HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
 OLD_LINE_ENDS = "its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
 _FAILURES = (EOFError, lzma.LZMAError, zlib.error, OSError)
-"""Errors of files that do not unpack, or of the disk."""
+"""Errors from files that do not unpack, or from the disk."""
 
 
 def read_lines(
@@ -70,10 +70,10 @@ def read_lines(
     The file may be compressed: gzip, bzip2, xz, or zstd if Python has it (3.14) or the package backports.zstd
     is installed.
     A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
-    mark at the start of a line is removed: files that were put one after the other have some within. The last line
-    needs no line end.
+    mark at the start of any line is removed, because concatenated files have some in the middle. The last line needs
+    no line end.
 
-    keep_marks: remove only the mark at the start of the file, because lines are tokens, which may begin with one.
+    keep_marks: remove only the mark at the start of the file. For lines that are tokens, which may begin with one.
     Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
     UTF-8, a NUL byte, a line of more than `max_line_bytes`, lines that end at `\r`, or a truncated or damaged
     compressed file. Both name the file, and the line if there is one.
@@ -96,15 +96,15 @@ def read_lines(
 
 
 def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
-    """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
+    """All lines of a file, and its first line that is not blank ("" if all are blank). The file is read only once."""
     lines, head = with_head(read_lines(path, max_line_bytes=max_line_bytes), num_lines=1)
     return lines, head[0] if head else ""
 
 
 def with_head(lines: Iterator[str], *, num_lines: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
-    """All lines of a file, which is read once, and the first of them that are not blank.
+    """All lines of a file, and its first lines that are not blank. The file is read only once.
 
-    num_lines: how many of them do not begin with `#`, as comments do.
+    num_lines: number of first lines, not counting those that begin with `#` (comments).
     """
     read: list[str] = []
     head: list[str] = []
@@ -121,12 +121,12 @@ def with_head(lines: Iterator[str], *, num_lines: int = HEAD_LINES) -> tuple[Ite
 
 
 def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
-    """All lines of a file, which are in memory together. Raises ValueError as `up_to` does."""
+    """All lines of a file, held in memory together. Raises ValueError as `up_to` does."""
     return list(up_to(MAX_WHOLE_BYTES, lines, path))
 
 
 def up_to(max_bytes: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[str]:
-    """The lines of a file. Raises ValueError for more than `max_bytes`, or than what such text is packed from."""
+    """The lines of a file. Raises ValueError for more than `max_bytes`, or more than a text of its size unpacks to."""
     if not is_read_once(path):
         max_bytes = min(max_bytes, _MAX_EXPANSION * os.stat(expanded(path)).st_size + _SMALL)
     left = max_bytes
@@ -139,7 +139,7 @@ def up_to(max_bytes: int, lines: Iterable[str], path: str | os.PathLike[str]) ->
 
 
 def check_inputs(*paths: str | os.PathLike[str]) -> None:
-    """Raise the error of `read_lines` for a file that cannot be opened. What can be read only once is left alone."""
+    """Raise the error of `read_lines` for a file that cannot be opened. Skips inputs that can be read only once."""
     for path in paths:
         if not is_read_once(path):
             with _open(path):
@@ -147,7 +147,7 @@ def check_inputs(*paths: str | os.PathLike[str]) -> None:
 
 
 def check_texts(*paths: str | os.PathLike[str]) -> None:
-    """Read all files to their ends, so that no work is lost to a bad line. What can be read only once is left alone."""
+    """Read all files to the end, so that a bad line wastes no work later. Skips inputs that can be read only once."""
     check_inputs(*paths)
     errors: dict[str, str] = {}
     for path in paths:
@@ -175,7 +175,7 @@ def is_read_once(path: str | os.PathLike[str]) -> bool:
         return True
     try:
         mode = os.stat(expanded(path)).st_mode
-    except (OSError, ValueError):  # opening it raises the error to report
+    except (OSError, ValueError):  # opening the file will raise the error to report
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
@@ -192,12 +192,12 @@ def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterato
 
 
 def shown_name(path: str | os.PathLike[str]) -> str:
-    """What errors call an input: its path, or standard input in place of -."""
+    """The name of an input in errors: its path, or "standard input" for -."""
     return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
 
 
 def _failure(name: str, error: Exception, after: str = "") -> Exception:
-    if isinstance(error, OSError) and error.errno is not None:  # of the disk
+    if isinstance(error, OSError) and error.errno is not None:  # from the disk
         return OSError(f"{name}: reading failed{after}: {error.strerror or error}")
     return ValueError(f"{name}: the compressed file is truncated or damaged{after} ({error}); download it again")
 
@@ -279,7 +279,7 @@ def _unpacked(file: BinaryIO, new_stream: Callable[[], Any]) -> BinaryIO:
 class _Streams(io.RawIOBase):
     """The content of a file of one or more compressed streams.
 
-    `LZMAFile` and `BZ2File` take a damaged second stream for the end of the file. Here it is an error.
+    `LZMAFile` and `BZ2File` mistake a damaged second stream for the end of the file. Here it is an error.
     """
 
     def __init__(self, file: BinaryIO, new_stream: Callable[[], Any]) -> None:

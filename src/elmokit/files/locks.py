@@ -1,7 +1,7 @@
-"""One job at a time on one target: an advisory lock, held by the process that writes a file or a folder.
+"""Advisory locks, so that only one process at a time writes a file or a folder.
 
-The lock of `out.h5` is a file `.out.h5.lock` next to it; that of a folder is next to the folder, never inside it. The
-operating system releases a lock when its process ends, even by a crash. File systems without locks give a warning.
+The lock of `out.h5` is the file `.out.h5.lock` next to it. The lock of a folder is next to the folder, never inside it.
+The operating system releases a lock when its process ends, even in a crash. elmokit warns where locks are not possible.
 """
 
 import errno
@@ -26,19 +26,19 @@ class InUseError(OSError):
 
 @contextmanager
 def lock(target: str | os.PathLike[str], *, wait: str | None = None, warns: bool = True) -> Generator[bool]:
-    """Hold the lock of a file or folder, which need not exist yet; the folder that it is in must.
+    """Hold the lock of a file or folder. The target need not exist yet, but its parent folder must.
 
-    Yields whether it is held. On a file system without locks it is not, after a warning unless `warns` is false. Names
-    that lead to one place through links have one lock. Raises InUseError if another holds it, and OSError, which names
-    `target`, when no lock can be made.
+    Yields whether the lock is held. On a file system without locks it is not; then elmokit warns, if `warns` is true.
+    Paths that lead to the same place through links share a lock. Raises InUseError if another process or thread holds
+    the lock, and OSError, which names `target`, if no lock can be made.
 
-    wait: waits for the process that holds the lock, after a warning with this text; None raises at once.
+    wait: text of a warning to give before waiting for the process that holds the lock; None raises at once.
     """
     name, real = os.fspath(target), Path(os.path.realpath(target))
     path = real.with_name(f".{real.name}.lock")
-    if not path.parent.is_dir():  # filelock would make it
+    if not path.parent.is_dir():  # filelock would create it
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-    held = FileLock(path, preserve_lock_file=sys.platform != "win32")  # on Windows it can only be removed afterwards
+    held = FileLock(path, preserve_lock_file=sys.platform != "win32")  # Windows can remove the file only afterwards
     why_not = _acquire(held, path, name, wait=wait)
     if why_not is not None and warns:
         advice = "make sure that no other process writes it"
@@ -47,12 +47,12 @@ def lock(target: str | os.PathLike[str], *, wait: str | None = None, warns: bool
         yield why_not is None
     finally:
         if why_not is None and sys.platform != "win32":
-            path.unlink(missing_ok=True)  # while it is locked: who has opened it will see that it is gone
+            path.unlink(missing_ok=True)  # while still locked: a process that has opened it will see that it is gone
         held.release()
 
 
 def _acquire(held: FileLock, path: Path, name: str, *, wait: str | None) -> str | None:
-    """Acquire a lock. Returns why there is none, on a file system without locks."""
+    """Acquire a lock, and return None. On a file system without locks, return the reason instead."""
     try:
         try:
             held.acquire(blocking=False)
@@ -71,6 +71,6 @@ def _acquire(held: FileLock, path: Path, name: str, *, wait: str | None) -> str 
         if error.errno not in _NO_LOCKS:
             raise OSError(error.errno, error.strerror, name) from error
         with suppress(OSError):
-            path.unlink()  # one that was made, and cannot be locked
+            path.unlink()  # it was created, but cannot be locked
         return error.strerror or str(error)
     return None

@@ -1,4 +1,4 @@
-"""safetensors files, which the `safetensors` package checks and reads; weights are mapped."""
+"""safetensors files: the `safetensors` package checks and reads them, and weights are memory-mapped."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from jaxtyping import Shaped
 
 MAX_HEADER_BYTES = 1 << 20
-"""A biLM's header has some kilobytes; the package would read 100 MB."""
+"""A biLM's header has a few kilobytes; the package would read up to 100 MB."""
 _NUMBERS = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4", "F16": "<f2", "I16": "<i2", "I8": "i1", "U8": "u1"}
 DTYPES = {name: np.dtype(code) for name, code in (_NUMBERS | {"BOOL": "?"}).items()}
-"""The types that are read and written, sorted as the package sorts the tensors of a file."""
+"""The types that elmokit reads and writes, in the order by which the package sorts the tensors of a file."""
 WEIGHTS = {"float32": "F32", "float16": "F16"}
-"""The types of weights, by the names of NumPy and of the format."""
+"""The types of weights: NumPy's name -> the format's name."""
 _BYTES_PER_PART = 1 << 24
 _safe_open: Any = safe_open  # its type stub names no methods
 
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """What the header says of a tensor; `start` and `end` count from the first byte after the header."""
+    """What the header says about a tensor; `start` and `end` count from the first byte after the header."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -44,23 +44,23 @@ class TensorEntry:
 
 @dataclass(frozen=True)
 class Layout:
-    """All that a header says."""
+    """The contents of a header."""
 
     tensors: dict[str, TensorEntry]
     metadata: dict[str, str]
     num_header_bytes: int
-    """Before the first tensor."""
+    """Number of bytes before the first tensor."""
 
 
 def looks_like_safetensors(start: bytes) -> bool:
-    """From the first nine bytes: the header's length, and the brace that opens it."""
+    """Whether the first nine bytes are a plausible length of a header and the brace that opens it."""
     return start[8:9] == b"{" and 2 <= int.from_bytes(start[:8], "little") < 100_000_000
 
 
 def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
-    """Read the type, shape and place of every tensor; other types than `dtypes` are refused.
+    """Read the type, shape and position of every tensor.
 
-    Raises FileNotFoundError, and FormatError unless the tensors fill the file without a gap or an overlap.
+    Raises FileNotFoundError, and FormatError for types not in `dtypes` and for gaps and overlaps in the file.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -89,9 +89,9 @@ def read_arrays(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "...
 
 
 def map_weights(path: Path, layout: Layout, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """These tensors of a file with this layout, as views of the mapped file.
+    """These tensors of a file with this layout, as views of the memory-mapped file.
 
-    What is written to one stays in memory, and does not reach the file. Raises FormatError for NaN and infinity.
+    Writes to a view stay in memory and do not reach the file. Raises FormatError for NaN and infinity.
     """
     content = np.asarray(np.memmap(path, np.uint8, "c"))
     tensors: dict[str, NDArray[Any]] = {}
@@ -108,10 +108,10 @@ def map_weights(path: Path, layout: Layout, names: Iterable[str]) -> dict[str, N
 def write_arrays(
     path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]], *, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write a file of these tensors, whole or not at all, with the bytes that the package's `save_file` writes.
+    """Write these tensors to a file, completely or not at all, with the same bytes as the package's `save_file`.
 
-    The package, however, puts metadata in a random order. Of an array on disk no more than a part is in memory. Raises
-    OSError, which names `path`, if the disk is full; ValueError for a type that is not among `DTYPES`.
+    (The package, however, writes metadata in random order.) An array on disk is read in parts, never as a whole. Raises
+    OSError, which names `path`, if the disk is full, and ValueError for a type that is not in `DTYPES`.
     """
     order = {dtype: (rank, name) for rank, (name, dtype) in enumerate(DTYPES.items())}
     for name, array in arrays.items():
@@ -129,7 +129,7 @@ def write_arrays(
 def header_bytes(
     tensors: Mapping[str, tuple[str, tuple[int, ...], int]], metadata: Mapping[str, str] | None = None
 ) -> bytes:
-    """What a file begins with, from the type, the shape and the bytes of its tensors, in their order."""
+    """The first bytes of a file, from the type, shape and number of bytes of each tensor, in order."""
     header: dict[str, object] = {} if metadata is None else {"__metadata__": dict(metadata)}
     end = 0
     for name, (dtype, shape, num_bytes) in tensors.items():
@@ -141,7 +141,7 @@ def header_bytes(
 
 
 def _rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:
-    """The array in parts of some megabytes, so that one on disk is never in memory as a whole."""
+    """The array in parts of several megabytes, so that an array on disk is never in memory as a whole."""
     if array.ndim == 0 or array.size == 0:
         return [array]
     num_rows = max(1, _BYTES_PER_PART * len(array) // array.nbytes)

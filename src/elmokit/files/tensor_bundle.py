@@ -1,7 +1,7 @@
 """TensorFlow's checkpoints ("tensor bundles"), read without TensorFlow: an index, and files of plain numbers.
 
-The index is a table of LevelDB: blocks of sorted names, each with a protobuf that says where a variable is. Source:
-`tensor_bundle.proto` and `tensor_bundle.cc` of TensorFlow, `table_format.md` of LevelDB. Checksums are not compared.
+The index is a LevelDB table: blocks of sorted names, each with a protobuf that says where a variable is. Source:
+`tensor_bundle.proto` and `tensor_bundle.cc` of TensorFlow, `table_format.md` of LevelDB. Checksums are not verified.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ INDEX_ENDING = ".index"
 _OTHER_ENDING = re.compile(r"\.(meta|data-\d{5}-of-\d{5})\Z")
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
-_FLOAT32 = 1  # of types.proto
+_FLOAT32 = 1  # from types.proto
 
 
 class TensorBundle:
     """A checkpoint whose index has been read; the variables are read one by one.
 
-    root: what the names of the variables begin with, which is cut off; variables with other names are left out.
+    root: prefix to cut off the names of the variables. Variables without this prefix are left out.
     """
 
     def __init__(self, index: Path, *, root: str) -> None:
@@ -49,7 +49,7 @@ class TensorBundle:
         self.files: Final = sorted({path for path, _ in self._places.values()})
 
     def read(self, name: str) -> Array:
-        """A variable of float32, whose entry has no refusal."""
+        """Read a float32 variable whose entry has no refusal."""
         path, offset = self._places[name]
         shape = self.entries[name].shape
         return np.fromfile(path, "<f4", prod(shape), offset=offset).reshape(shape)
@@ -64,7 +64,7 @@ class TensorBundle:
         refusal = None
         if dtype != _FLOAT32:
             refusal = f"is of another type (number {dtype}); expected float32"
-        elif num_bytes != 4 * prod(shape):  # it has none if it is in slices
+        elif num_bytes != 4 * prod(shape):  # a variable in slices has none
             refusal = f"has {num_bytes} bytes; float32 of shape {shape} has {4 * prod(shape)}"
         elif offset + num_bytes > path.stat().st_size:
             refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
@@ -73,9 +73,9 @@ class TensorBundle:
 
 
 def latest_index(indices: list[Path], listing: Path | None) -> Path:
-    """Of several checkpoints, the one that the file `checkpoint` names, or else the last in their order by number.
+    """The checkpoint that the file `checkpoint` (`listing`) names, or else the checkpoint with the highest number.
 
-    TensorFlow writes the absolute path of the machine that trained, so only the name of the file counts.
+    TensorFlow writes an absolute path on the machine that trained, so only the name of the file counts.
     """
     if listing is not None:
         with listing.open("rb") as file:
@@ -111,7 +111,7 @@ Message: TypeAlias = dict[int, list[Any]]
 
 
 def read_table(content: bytes) -> Iterator[tuple[bytes, Message]]:
-    """All names and their protobufs, in order. Raises LookupError or ValueError for a table that is damaged."""
+    """All names and their protobufs, in order. Raises LookupError or ValueError for a damaged table."""
     footer = content[-_FOOTER_BYTES:]
     if int.from_bytes(footer[-8:], "little") != _MAGIC:
         raise ValueError("it does not end as such a table does")
@@ -121,7 +121,7 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, Message]]:
 
 
 def _block(content: bytes, handle: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The names and values of a block. A name begins with as much of the one before it as its first number says."""
+    """The names and values of a block. The first number says how much a name shares with the name before it."""
     offset, size, _ = _handle(handle, 0)
     block = content[offset : offset + size]
     if content[offset + size] != 0:
@@ -172,7 +172,7 @@ def _message(content: bytes) -> Message:
 
 
 def _number(message: Message, field: int) -> int:
-    """The number in a field; a field that is absent is 0."""
+    """The number in a field; 0 if the field is absent."""
     value = message.get(field, [0])[-1]
     if not isinstance(value, int):
         raise TypeError(f"field {field} of a variable is not a number")

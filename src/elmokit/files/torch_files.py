@@ -1,6 +1,6 @@
 """State dicts in PyTorch's files (.pkl, .th, .pt), read by `torch.load(weights_only=True)`, which runs no code.
 
-A pickle can still ask for much memory or time. So files from elsewhere are read in a process with limits.
+A pickle can still take a lot of memory or time, so files from elsewhere are read in a process with limits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TorchFile:
         self._tensors = tensors
 
     def read(self, name: str) -> Array:
-        """A tensor as float32, whose entry has no refusal. Writing to it does not change the file."""
+        """Read a tensor whose entry has no refusal, as float32. Writing to it does not change the file."""
         return np.require(self._tensors[name].float().numpy(force=True), np.float32, ["ALIGNED", "C_CONTIGUOUS"])
 
 
@@ -43,7 +43,7 @@ def _described(tensor: Tensor) -> Entry:
 
 
 def looks_like_torch_file(path: Path) -> bool:
-    """Whether the file starts as one of PyTorch does; other pickles start in other ways."""
+    """Whether the file starts like a PyTorch file. Other pickles start differently."""
     with path.open("rb") as file:
         return file.read(len(_OLD_START)).startswith((_OLD_START, _ZIP_START))
 
@@ -66,8 +66,8 @@ def read_torch_file(path: Path) -> TorchFile:
         }
     except FormatError:
         raise
-    except Exception as error:  # of damaged files torch raises almost any
-        found = error.__context__ or error  # without the advice, which torch puts before it, to run the file
+    except Exception as error:  # for damaged files torch raises almost any error
+        found = error.__context__ or error  # without torch's advice, put before it, to run the file
         said = printable((str(found) or type(found).__name__).strip().partition("\n")[0])
         reason = f"is damaged, or holds more than a state dict (nothing in it was run): {said}"
         raise FormatError(path, reason) from error
@@ -75,7 +75,7 @@ def read_torch_file(path: Path) -> TorchFile:
 
 
 def _check_zip(path: Path) -> None:
-    """Raise FormatError for a damaged archive, or one that is not as PyTorch writes them; torch checks no checksums."""
+    """Raise FormatError for a damaged archive, or one that PyTorch would not write. Torch does not verify checksums."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:

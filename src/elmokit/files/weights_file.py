@@ -1,4 +1,4 @@
-"""Files of weights of other programs: their arrays by name, each described before it is read, and checks of arrays."""
+"""Weight files of other programs: arrays by name, each described before it is read, and checks of arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from elmokit.system.messages import FormatError
 Array: TypeAlias = NDArray[np.float32]
 
 MAX_EXPANSION = 20
-"""Largest ratio of the size of weights to their compressed size; trained weights shrink only by a tenth."""
+"""Largest ratio of the size of weights to their compressed size. Trained weights shrink only by a tenth."""
 SMALL = 1 << 20
 """Size in bytes that anything may always expand to: zero biases compress a thousandfold."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a file says of a name in it. `refusal` is the reason why it must not be read, if there is one."""
+    """What a file says about a name in it. `refusal` is the reason why it must not be read, if there is one."""
 
     shape: tuple[int, ...] = ()
     dtype: str = ""
@@ -32,7 +32,7 @@ class Entry:
 
 
 class WeightsFile(Protocol):
-    """A file of weights, of whatever kind."""
+    """A file of weights, in any format."""
 
     @property
     def path(self) -> Path: ...
@@ -41,7 +41,7 @@ class WeightsFile(Protocol):
     def entries(self) -> Mapping[str, Entry]: ...
 
     def read(self, name: str) -> Array:
-        """An array as float32. Its entry has no refusal."""
+        """Read an array whose entry has no refusal, as float32."""
         ...
 
 
@@ -78,7 +78,7 @@ def read_finite(file: WeightsFile, name: str) -> Array:
 
 
 def give_back(array: NDArray[Any]) -> None:
-    """Free the memory of a mapped array to which nothing was written; where it is used again, it is read again.
+    """Free the memory of a mapped array that nothing was written to. The next use reads it from the file again.
 
     This is safe as long as no process writes into the file in place; elmokit always replaces whole files.
     """
