@@ -26,7 +26,7 @@ def token_offsets(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _verbatim(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """The offsets if the text is the unchanged tokens and white space, else None. Fast, and enough for most texts."""
+    """The offsets if the text is only unchanged tokens and white space, else None. Fast, and enough for most texts."""
     offsets: list[tuple[int, int]] = []
     end = 0
     for token in tokens:
@@ -67,7 +67,7 @@ def _runs(pieces: Iterable[str]) -> list[_Run]:
 
 
 def _by_word(token_run: _Run, text_run: _Run, text: str) -> list[tuple[list[int], list[int]]]:
-    """Owners and positions of a letter's repetitions in each word, as many as the tokenizer makes of the word."""
+    """For each word, owners and positions of a letter's repetitions. The tokenizer tells how many owners a word has."""
     letter, owners = token_run
     words = [text_run[1][:1]]
     for before, position in pairwise(text_run[1]):
@@ -89,7 +89,7 @@ def _letters(piece: str) -> str:
 
 @cache
 def _letters_of(character: str) -> str:
-    """What the tokenizer makes of a character, decomposed. Two apostrophes may become one quotation mark."""
+    """A character as the tokenizer writes it, decomposed. It may join two apostrophes to `"`, which is split here."""
     return unicodedata.normalize("NFD", "".join(tokenize(character))).replace('"', "''")
 
 

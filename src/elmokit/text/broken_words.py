@@ -14,8 +14,8 @@ from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.sentence_lines import read_raw_documents
 from elmokit.text.tokenizer import combining_marks
 
-_NOT_SIGN = re.compile(r"\u00ac[^\S\n]*\n[^\S\n]*")  # stands for a soft hyphen: the word has no other
-_HYPHEN = "[-\u2010\u2e17]"  # the last is that of Fraktur
+_NOT_SIGN = re.compile(r"\u00ac[^\S\n]*\n[^\S\n]*")  # stands for a soft hyphen; the whole word is spelt without one
+_HYPHEN = "[-\u2010\u2e17]"  # the last one is used in Fraktur
 
 Halves = tuple[str, str]
 
@@ -25,7 +25,7 @@ class BrokenWords:
     """The broken words of a text. If a word also occurs in one piece, it is joined as it is spelt there."""
 
     joints: Mapping[Halves, str]
-    """Both halves, regardless of case, and what joins them: nothing, or a hyphen (`well-known`)."""
+    """Both halves, regardless of case -> what joins them: nothing, or a hyphen (`well-known`)."""
     num_found: int = 0
     num_joined: int = 0
 
@@ -39,10 +39,10 @@ class BrokenWords:
 
 
 def find_broken_words(paths: Iterable[str | os.PathLike[str]], *, as_text: bool = False) -> BrokenWords:
-    """Read raw text files twice: for the words that are broken, and for how often each of these occurs in one piece.
+    """Read raw text files twice: to find the broken words, and to count how often each occurs in one piece.
 
-    A word is joined if it occurs in one piece, or broken by `¬`, and without a hyphen if that is more frequent than
-    with one. The memory grows with the number of different broken words.
+    A word is joined if it also occurs in one piece, or broken by `¬`. It loses its hyphen if it occurs more often
+    without one than with one. The memory grows with the number of different broken words.
     """
     paths = list(paths)
     broken = Counter(

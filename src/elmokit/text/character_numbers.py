@@ -1,4 +1,4 @@
-"""Numbers of the characters of bilm-tf, and the ids that arrays have for them. Free of NumPy, for configs."""
+"""bilm-tf's character numbers, and the ids that arrays contain in their place. Does not import NumPy, for configs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ END_WORD_CHARACTER = 259
 PADDING_CHARACTER = 260
 
 SHIFT = 1
-"""What is added to every number to make its id in the arrays, also to numbers in dictionaries (`text/spelling.py`)."""
+"""Added to every number to make its id in the arrays, including numbers in dictionaries (`text/spelling.py`)."""
 PADDING_ID = PADDING_CHARACTER + SHIFT
-"""The padding character as the arrays have it: it fills a token's row after the end of the word."""
+"""The id of the padding character in the arrays. It fills a token's row after the end of the word."""
 NUM_CHARACTERS = 262
 """Number of ids in the arrays: 0 for the padding token, then one for each of the 261 numbers above."""

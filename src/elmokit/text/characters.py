@@ -68,7 +68,7 @@ def batch_character_ids(
 
 
 def padded(sentences: Sequence[Sequence[str]], rows: Callable[[Sequence[str]], NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Rows (B,T,C) of B sentences, zero after the end of a sentence; `rows` gives those (N,C) of N tokens."""
+    """Rows (B,T,C) of B sentences, zero after the end of a sentence; `rows` makes the rows (N,C) of N tokens."""
     check_sentences(sentences)
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     of_tokens = rows([token for sentence in sentences for token in sentence])
@@ -79,7 +79,7 @@ def padded(sentences: Sequence[Sequence[str]], rows: Callable[[Sequence[str]], N
 
 
 def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
-    """Raise ValueError, naming the first, if a sentence is not a list of tokens, but a string or None; or all are."""
+    """Raise ValueError if `sentences`, or one of them (naming the first), is a string or None instead of a list."""
     if isinstance(sentences, str) or not isinstance(sentences, Sized):
         raise ValueError(f"got {_shown(sentences)}; expected a list of sentences, each a list of tokens")
     for number, sentence in enumerate(sentences):
@@ -92,7 +92,7 @@ def _shown(given: object) -> str:
 
 
 def num_truncated(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> int:
-    """Number of tokens that are too long and lose their ends: those over 48 bytes when a token has 50 ids."""
+    """Number of tokens that are cut because they are too long: over 48 bytes when a token has 50 ids."""
     most_bytes = _bytes_per_token(max_characters_per_token)
     return sum(len(spelling) > most_bytes for spelling in _spellings(tokens))
 

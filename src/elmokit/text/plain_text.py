@@ -1,4 +1,4 @@
-"""Whether a file is plain text, by its first lines: what else it may be, and text that models do not know."""
+"""Judge by its first lines whether a file is plain text, another format, or text of a kind that models do not know."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _STAMP = re.compile(r"\s*\[?(?:\d+[-./]\d+[-./]\d+,?[ T]\s*)?\d?\d:\d\d\b")
 """The time, perhaps with a date, that a line of a chat or a log begins with."""
 _TIER = re.compile(r"@[A-Z][\w ]*(?::\t|$)|[*%]\w{3}:\t")
 _TAG_CELL = re.compile(r"O|[-_]|\S*\*\S*|[BIESLUM]-\S+|[A-Z]{2,5}\$?")
-"""What rows of annotated tokens have: names (`B-PER`), parts of speech (`NN`), brackets of trees, nothing (`_`)."""
+"""Annotations of tokens: names (`B-PER`), parts of speech (`NN`), brackets of trees, or an empty cell (`_`)."""
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 _FIELD = re.compile(
     r'\s*(?:[A-Za-z][\w.-]+ *=(?!=)|\[(?=[^\]]+\]$)|@\w+\{|\\\w+(?=\s|$)|%[A-Z](?= )|[A-Z][A-Z\d]  - |msg\w+.* "'
     r'|"(?=.*\\n"$))'
 )
-"""The key of a field: of BibTeX, INI, TextGrid (`key =`), Toolbox (`\\key`), EndNote, RIS, or PO."""
+"""The key of a field in BibTeX, INI, TextGrid (`key =`), Toolbox (`\\key`), EndNote, RIS, or PO."""
 _CODE = re.compile(r"(?=.*\S;$)|\s*\}(?=\W*$)")
-"""The end of a statement, or of a block. Tokenised programs have spaces in front of `;`."""
+"""The end of a statement or a block. Tokenised programs have spaces before `;`."""
 
 _RECIPES = "docs/vectors.md has commands that write its words as text"
 _COLUMN = "prepare, embed and other commands read {} with --column {}"
@@ -43,10 +43,10 @@ _CONLLU = _COLUMN.format("the words of CoNLL-U", "form")
 
 
 def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | None:
-    """What a file looks like if it is not plain text, and what reads it, as a part of an error; None for text.
+    """What a file looks like if it is not plain text, and how to read it, for an error message; None for text.
 
-    head: the first lines that are not blank. Most of them decide. Lines that begin with `#` are left out, as comments,
-        unless all lines do.
+    head: the first lines that are not blank. The majority decides. Lines that begin with `#` count as comments and are
+        left out, unless all lines begin with it.
     has_columns: whether tabs may separate columns.
     """
     lines = [line for line in head if not line.startswith("#")][:HEAD_LINES] or list(head)
@@ -87,7 +87,7 @@ def _most(pattern: re.Pattern[str], lines: Sequence[str]) -> bool:
 
 
 def _is_fasta(lines: Sequence[str]) -> bool:
-    """Whether lines are headers, the first one, and residues, perhaps in blocks of ten; words after `>` are a quote."""
+    """Whether lines are headers, first of all, and residues, perhaps in blocks of ten. `> words` is a quotation."""
     residues = [line for line in lines if not line.startswith(">")]
     sequences = [line for line in residues if _SEQUENCE.fullmatch(line)]
     is_headed = bool(lines) and re.match(r">\s*\S", lines[0]) is not None
@@ -95,13 +95,13 @@ def _is_fasta(lines: Sequence[str]) -> bool:
 
 
 def _are_records(key: re.Pattern[str], lines: Sequence[str]) -> bool:
-    """Whether most lines have a key, and some keys repeat but not all are the same. In a dictionary, none repeats."""
+    """Whether most lines have a key, and some keys, but not all, are the same. In a dictionary, no key repeats."""
     keys = [found[0].strip() for line in lines if (found := key.match(line))]
     return 2 * len(keys) > len(lines) and 1 < len({*keys}) < len(keys)
 
 
 def _are_tagged_tokens(lines: Sequence[str]) -> bool:
-    """Whether most lines have as many cells between spaces, and one of them is an annotation: `EU NNP B-ORG`."""
+    """Whether most lines have the same number of cells between spaces, one of them an annotation: `EU NNP B-ORG`."""
     rows = [split_tokens(line) for line in lines]
     ((width, _),) = Counter(map(len, rows)).most_common(1) or [(0, 0)]
     for cell in range(1, width):
@@ -113,7 +113,7 @@ def _are_tagged_tokens(lines: Sequence[str]) -> bool:
 
 
 def _are_cells(lines: Sequence[str], delimiter: str) -> bool:
-    """Whether most lines are the same number of cells, and these are not the parts of prose or single words."""
+    """Whether most lines have the same number of cells, and the cells are not parts of prose or single words."""
     rows = [_cells(line, delimiter) for line in lines]
     ((width, number),) = Counter(map(len, rows)).most_common(1)
     if width < 2 or len(lines) < 2 or 2 * number <= len(lines):
@@ -136,16 +136,16 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 MOST_ATTACHED = 0.03
-"""Share of words with a mark at their end: 0.000 to 0.002 in tokenised text, 0.05 to 0.13 in the same before it is."""
+"""Share of words with a mark at their end: 0.000 to 0.002 in tokenised text, 0.05 to 0.13 in the same text before."""
 MOST_SYMBOLS = 0.15
 """Share of tokens with a bracket or a symbol of programs: below 0.05 in prose, from 0.2 in code."""
 MOST_WORDS = 0.9
-"""Share of lines that are one word; the rest may be such as `don't`, which are two tokens."""
+"""Share of lines that are one word. The other lines may be words like `don't`, which are two tokens."""
 MOST_BREAKS = 10
-"""Ends of sentences within one or two lines that say nothing. Of more lines, those with such an end are 0 to 2 % in
-tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
+"""Up to this many sentence ends inside only one or two lines mean nothing. The share of lines with a sentence end
+inside is 0 to 2 % in tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
 WIDEST_PAGE = 120
-"""Characters of a line in a book whose lines are broken at a width."""
+"""Longest line, in characters, of a book with lines wrapped to the width of a page."""
 _FEWEST = 20
 """Number of tokens or lines from which a share is meaningful."""
 _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
@@ -160,9 +160,9 @@ DAMAGED = (
     r"[\ufffd\x80-\x84\x86-\x9f]|[ÃÐÑ][\xa2-\xaa\xac-\xb3\xb5\xb6\xb8-\xba\xbc-\xbe]|â€"
     f"|(?!×[¼-¾])[Â-Þ]{_SECOND}|[à-ï]{_SECOND}{{2}}"
 )
-"""What is left of letters in UTF-8 that were read as Latin-1 or Windows-1252, or of the latter read as Latin-1.
+"""Garbled letters: UTF-8 that was read as Latin-1 or Windows-1252, or Windows-1252 that was read as Latin-1.
 
-Real text has some marks after a letter (`»`, `’`, `²`, `®`). They do not count as a second byte here, because other
+In real text, some marks follow a letter (`»`, `’`, `²`, `®`). They do not count as a second byte here, because other
 words show the damage.
 """
 MARKER = r"</?[sS]>|<(?:unk|UNK|pad|bos|eos|mask)>|\[(?:CLS|SEP|UNK|MASK|PAD)\]|<\|\w+\|>"
@@ -172,7 +172,7 @@ OF_MARKERS = (
     "and write the words in place of <unk>"
 )
 LATEX = r"\\(?:begin|end|documentclass|usepackage|(?:sub)*section|chapter|cite\w*|ref|label|footnote)\b\*?[{\[]"
-"""A command of LaTeX; `\\alpha` and `\\item` are in other texts, too."""
+"""A LaTeX command. `\\alpha` and `\\item` are left out, because they occur in other texts, too."""
 _PIECES = "pieces of words, as subword tokenisers write them; join the pieces"
 _OTHER_TOKENS = (
     (0.02, r"\w+@@|##\w+|\u2581.*", _PIECES),
@@ -188,22 +188,22 @@ _OTHER_TOKENS = (
     (0.003, r".*(?:&(?:[a-z]{2,6}|#\d+);|</?(?:br|p)\b).*", "markup or its escapes; remove tags, and write &amp; as &"),
     (0.003, f".*(?:{DAMAGED}).*", "letters that a wrong encoding has damaged; convert the original text again"),
 )
-"""Tokens that no model has read as words: the share from which a text looks like them, and what to do."""
+"""Tokens that models have not read as words: the share above which a text looks like them, and what to do."""
 _MARKERS = (0.003, MARKER, OF_MARKERS)
-"""For text that is not read by a model as it is: a model has this warning itself (`elmo/text_warnings.py`)."""
+"""For text that no model reads as it is. A model gives this warning itself (`elmo/text_warnings.py`)."""
 _INVISIBLE = (
     0.003,
     r".*[\s\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff].*",
     "words with invisible characters or unusual spaces; remove these, or use --tokenize, which does",
 )
-"""For text that is not tokenised."""
+"""For text that elmokit does not tokenise."""
 
 
 def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> str | None:
     """A warning if the lines at the start of a text do not look like one sentence of tokens each; None if they do.
 
     raw_text: whether the lines will be tokenised; otherwise raw text causes a warning.
-    is_shard: whether the text is read to train a model, and so without the warnings of a model.
+    is_shard: whether the text is read to train a model. Then no model checks it, so its warnings are given here.
     """
     tokens = [token for line in lines for token in split_tokens(line)]
     kinds = [*_OTHER_TOKENS, *([_MARKERS] if raw_text or is_shard else []), *([] if raw_text else [_INVISIBLE])]
@@ -245,21 +245,21 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
 
 
 def _are_words(lines: Sequence[str]) -> bool:
-    """Whether nearly all lines are a word, perhaps with marks, of a text; the words of a list are all different."""
+    """Whether nearly all lines are one word of a text, perhaps with marks. In a word list, all words are different."""
     stripped = (line.strip(_AROUND_WORDS) for line in lines if len(line) < 50)
     num_words = sum(" " not in word and len(tokenize(word)) < 2 for word in stripped)
     return num_words > MOST_WORDS * len(lines) and len({*lines}) < len(lines)
 
 
 def _are_numbered(lines: Sequence[str]) -> bool:
-    """Whether each line begins with a number, one more than in the previous line."""
+    """Whether each line begins with a number, one higher than in the previous line."""
     found = [re.match(r"\s*[(\[]?(\d{1,9})[.):\]]*\s+\S", line) for line in lines]
     numbers = [int(number[1]) for number in found if number]
     return len(lines) > 2 and len(numbers) == len(lines) and {b - a for a, b in pairwise(numbers)} == {1}
 
 
 def _attached_word(tokens: Sequence[str]) -> str | None:
-    """The first word with a mark at its end, if there are more than in tokenised text."""
+    """The first word with a mark at its end, if such words are more frequent than in tokenised text."""
     attached = [token for token in tokens if not token[-1].isalnum() and _has_mark(token)]
     num_free = sum(not token.strip(_MARKS) for token in tokens)
     if len(attached) <= max(1, MOST_ATTACHED * len(tokens), num_free):
@@ -277,7 +277,7 @@ def _has_mark(token: str) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether lines end where the next word does not fit, mostly in mid-sentence, and the next begin in lower case."""
+    """Whether lines end where the next word would not fit, mostly mid-sentence, and many begin in lower case."""
     width = max(map(len, lines), default=0)
     pairs = [(line, after) for line, after in zip(lines, lines[1:], strict=False) if line.strip() and after.strip()]
     if not 40 <= width <= WIDEST_PAGE or len(pairs) < 8:

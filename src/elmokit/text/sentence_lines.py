@@ -1,4 +1,4 @@
-"""Text files by the line, sentence, document or column. Files that do not look like plain text are refused."""
+"""Read text files by line, sentence, document or column. Files that do not look like plain text are refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sentence_lines(
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text causes a warning.
-    column: of JSON lines, a table or CoNLL-U (`column_texts`); its texts are the lines. None for text.
+    column: the column of JSON lines, a table or CoNLL-U (`column_texts`); each of its texts is a line. None for text.
     is_shard: whether the text is read to train a model.
     warn: is called with the warning; None skips the check.
     """
@@ -66,7 +66,7 @@ def sentence_lines(
 
 
 def as_line(text: str | list[str]) -> str:
-    """A text of several lines, or tokens, as one line."""
+    """A text with several lines, or a list of tokens, as one line."""
     return " ".join(text.splitlines() if isinstance(text, str) else text)
 
 
@@ -92,7 +92,7 @@ def with_warning(
 
 
 def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, as_text: bool = False) -> Iterator[str]:
-    r"""Lines of a file of text, as `read_lines` yields them.
+    r"""Lines of a text file, as `read_lines` yields them.
 
     has_columns: whether the lines may have columns after the sentence.
     as_text: whether to read the file as text whatever its first lines look like.
@@ -104,13 +104,13 @@ def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, as_t
             override = "--as-text, or as_text=True, reads the file as text all the same"
             raise ValueError(f"{shown_name(path)} looks like {other}. {override}")
     for number, line in enumerate(lines, start=1):
-        if "\r" in line:  # which cells of tables may have
+        if "\r" in line:  # only cells of tables may contain it
             raise ValueError(f"{shown_name(path)}, line {number}: {OLD_LINE_ENDS}")
         yield line
 
 
 def read_sentences(path: str | os.PathLike[str], *, as_text: bool = False) -> Iterator[str]:
-    """The sentences of a file of raw text, such as a book, each in one line: a line end within one becomes a space.
+    """The sentences of a file of raw text, such as a book. A line end inside a sentence becomes a space.
 
     A blank line ends a sentence, too (`split_sentences`). Raises the errors of `prose_lines`, which name the file.
     """
@@ -122,8 +122,8 @@ def read_sentences(path: str | os.PathLike[str], *, as_text: bool = False) -> It
 def read_raw_documents(path: str | os.PathLike[str], *, as_text: bool = False) -> Iterator[tuple[int, str]]:
     """Number and text of each document of a file, separated by blank lines.
 
-    A document of more than `PIECE_CHARACTERS` comes in pieces with the same number, cut between sentences. A word that
-    a soft hyphen breaks at a line end is joined. Raises the errors of `prose_lines`, which name the file.
+    A document of more than `PIECE_CHARACTERS` comes in pieces with the same number, cut between sentences. Words that
+    a soft hyphen breaks at a line end are joined. Raises the errors of `prose_lines`, which name the file.
     """
     number = size = 0
     inside = False
@@ -156,7 +156,7 @@ def _cut_before_last_sentence(text: str) -> tuple[str, str]:
 
 
 def column_texts(path: str | os.PathLike[str], column: str) -> Iterator[str | list[str]]:
-    """The texts in a column of a file; a list of tokens where it has tokens, as in CoNLL-U and in lists of JSON."""
+    """The texts in a column of a file, or lists of tokens if it contains tokens (CoNLL-U, or lists in JSON)."""
     return (text for text, _ in column_rows(path, column))
 
 
@@ -165,7 +165,7 @@ def column_rows(
 ) -> Iterator[tuple[str | list[str], list[object]]]:
     """The text of each row, or its tokens, and its cells in the columns to `keep`.
 
-    raw_text: whether the texts will be tokenised. Tokens are refused then.
+    raw_text: whether the texts will be tokenised. If so, tokens are refused.
     """
     name = shown_name(path)
     lines, head = with_head(read_lines(path))
@@ -216,7 +216,7 @@ def _text_or_tokens(value: object, where: str, part: str) -> str | list[str]:
 
 
 def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[str]) -> Iterator[list[str]]:
-    """The words of each sentence, without ranges of them (`1-2`) and empty nodes (`1.1`)."""
+    """The words of each sentence, without word ranges (`1-2`) and empty nodes (`1.1`)."""
     if column.lower() not in columns:
         known = printable(", ".join(columns))
         raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {known}, not {column}")

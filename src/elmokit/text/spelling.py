@@ -1,7 +1,7 @@
-"""How a model spells a token: rows of integers, of its bytes or of numbers in the model's own dictionaries.
+"""How a model spells a token: as a row of integers, from its bytes or from numbers in the model's own dictionaries.
 
-Every id in a row is shifted by one (`SHIFT`), so that a row of zeros is the padding token, and the sentence boundaries
-are the tokens `<S>` and `</S>` for every model.
+Every id in a row is shifted by one (`SHIFT`), so that a row of zeros is the padding token. The sentence boundaries are
+the tokens `<S>` and `</S>` for every model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elmokit.text.character_numbers import SHIFT
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 
-_BEGIN_WORD, _END_WORD = "<eow>", "<bow>"  # ELMoForManyLangs reads them in each other's place, also when it trains
+_BEGIN_WORD, _END_WORD = "<eow>", "<bow>"  # ELMoForManyLangs swaps the two, also when it trains
 _PADDING_SYMBOL = "<pad>"
 
 
@@ -29,7 +29,7 @@ class ByteSpelling:
 
     @property
     def limit(self) -> str:
-        """What of a token is read."""
+        """How much of a token is read."""
         return f"{self.max_characters_per_token - 2} bytes"
 
     def rows(self, tokens: Sequence[str]) -> NDArray[np.int32]:
@@ -37,7 +37,7 @@ class ByteSpelling:
         return character_ids(tokens, max_characters_per_token=self.max_characters_per_token)
 
     def keys(self, tokens: Sequence[str]) -> list[str | bytes]:
-        """Equal for tokens with equal rows only, and short for a token of a megabyte."""
+        """Keys that are equal only for tokens with equal rows, and short even for a token of a megabyte."""
         limit = self.max_characters_per_token
         return [token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2] for token in tokens]
 
@@ -50,8 +50,8 @@ class ByteSpelling:
 class DictionarySpelling:
     """A word's number in a dictionary, then the numbers of its characters (ELMoForManyLangs; word-input bilm-tf).
 
-    Either dictionary may be empty, and is then not read. A token that is longer than `max_characters_per_token` less
-    two is cut before it is looked up. Raises ValueError if a special symbol is missing.
+    Either dictionary may be empty; then it is not used. A token of more than `max_characters_per_token - 2` characters
+    is cut before it is looked up. Raises ValueError if a special symbol is missing.
     """
 
     words: Mapping[str, int]
@@ -59,7 +59,7 @@ class DictionarySpelling:
     """Numbers of characters (code points), and of `<bos> <eos> <oov> <pad> <bow> <eow>`."""
     max_characters_per_token: int
     begin: str = BEGIN_SENTENCE
-    """The name of the opening boundary in the dictionaries; a token of this name is one as well."""
+    """The name of the opening boundary in the dictionaries. A token with this name is a boundary, too."""
     end: str = END_SENTENCE
     unknown: str = UNKNOWN
     _boundaries: dict[str, str] = field(init=False, repr=False)
@@ -83,12 +83,12 @@ class DictionarySpelling:
 
     @property
     def limit(self) -> str:
-        """What of a token is read."""
+        """How much of a token is read."""
         return f"{self._max_characters} characters"
 
     @property
     def padding_id(self) -> int:
-        """What fills a row after the last character; 0 without characters."""
+        """The id that fills a row after the last character; 0 without characters."""
         return self.symbols[_PADDING_SYMBOL] + SHIFT if self.symbols else 0
 
     @property
@@ -108,7 +108,7 @@ class DictionarySpelling:
         return np.concatenate(columns, axis=1)
 
     def keys(self, tokens: Sequence[str]) -> list[str | bytes]:
-        """Equal for tokens with equal rows only, and short for a token of a megabyte."""
+        """Keys that are equal only for tokens with equal rows, and short even for a token of a megabyte."""
         return [self._boundaries.get(token, token[: self._max_characters]) for token in tokens]
 
     def num_cut(self, tokens: Sequence[str]) -> int:

@@ -53,7 +53,7 @@ def split_sentences(text: str) -> list[str]:
     of a list item, within a date, or before the number that an abbreviation announces (`Eq. 4`, `et al. (2012)`). After
     other abbreviations (Inc., U.S., J.) and German ordinals (am 3. Mai) it ends one only if the next word is one that
     often begins sentences. A semicolon after a Greek word is a question mark.
-    The quotes that close a sentence in any language, and footnote marks, are its last characters.
+    Quotes that close a sentence, in any language, and footnote marks belong to the sentence before them.
     """
     sentences: list[str] = []
     for paragraph in _EMPTY_LINES.split(text):
@@ -78,7 +78,7 @@ PLAIN_MARKS = str.maketrans(
 )
 """What the tokenizer makes of typographic marks."""
 HANGUL = "가-힣\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
-"""Syllables, and the jamo of archaic ones, as the inside of a character class."""
+"""Syllables, and the jamo of archaic syllables, as the inside of a character class."""
 HYPHENATION = re.compile(r"\u00ad[^\S\n]*\n[^\S\n]*")
 """A soft hyphen that breaks a word at a line end."""
 _WHATEVER_LENGTH = {"..": "...", "--": "--"}
@@ -123,7 +123,7 @@ _WITH_MARKS = (0x300, 0x3400), (0xA000, 0xAC00), (0xFB00, 0x17000), (0x1B000, 0x
 
 @cache
 def combining_marks() -> str:
-    """Characters that belong to the one before, as the inside of a character class; for `re` they are not letters."""
+    """Characters that belong to the one before, as the inside of a character class. To `re` they are not letters."""
     codes = [code for start, end in _WITH_MARKS for code in range(start, end)]
     marks = [code for code in codes if unicodedata.category(chr(code)).startswith("M")]
     within = set(marks)
@@ -134,7 +134,7 @@ def combining_marks() -> str:
 
 
 def _letter() -> str:
-    """Pattern of a letter or digit, or a mark on one; or of an underscore that is still inside a word.
+    """Pattern of a letter or digit, of a mark on one, or of an underscore that is still inside a word.
 
     Private-use characters are letters (of medieval Latin, or old Hangul), except in symbol fonts (U+F0xx).
     """
@@ -166,7 +166,7 @@ _WITHIN_WORD = (
 
 @cache
 def _spaces() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Patterns of places to put spaces before tokens are matched, with their replacements."""
+    """Patterns of the places where spaces are put in before tokens are matched, with their replacements."""
     han = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     return (
         (re.compile(rf"[{han}][{combining_marks()}]*"), r" \g<0> "),

@@ -18,11 +18,11 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 UNKNOWN = "<UNK>"
 
 LEAST_IN_FIRST_TENTH = 0.35
-"""Share of a text's known tokens that the first tenth of a vocabulary has if it is sorted by frequency: at least 0.58,
-also in text of another domain, while one in another order has 0.31 at most (mini-en and mini-ko, 1,000 sentences of
-13 corpora)."""
+"""Least share of a text's known tokens in the first tenth of a vocabulary that is sorted by frequency. Measured shares
+are at least 0.58, also in text of another domain, and at most 0.31 if the order is another one (mini-en and mini-ko,
+1,000 sentences of 13 corpora)."""
 LEAST_TO_JUDGE = 5_000, 500
-"""A vocabulary with fewer tokens, and a text with fewer known tokens, say nothing about the order."""
+"""With fewer tokens in the vocabulary, or fewer known tokens in the text, the order cannot be judged."""
 SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 _SEPARATORS = NOT_IN_A_TOKEN | {"\0"}
 SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
@@ -61,11 +61,11 @@ class Vocabulary:
     def read(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Self:
         """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line.
 
-        max_bytes: of a file that others have made; it may not be packed to far less either.
+        max_bytes: largest size of a file from elsewhere. It must not be compressed to far less either.
         """
         try:
             return cls(_at_once(path))
-        except (OSError, ValueError):  # reading line by line unpacks the file, and finds the error
+        except (OSError, ValueError):  # reading line by line can unpack the file, and finds the error
             first: dict[str, int] = {}
         lines = read_lines(path, keep_marks=True)
         for number, line in enumerate(lines if max_bytes is None else up_to(max_bytes, lines, path), start=1):
@@ -107,7 +107,7 @@ class Vocabulary:
         return np.array([find(token, unknown) for token in tokens], dtype=np.int64)
 
     def is_out_of_order(self, counts: NDArray[np.int64]) -> bool:
-        """Whether a text whose tokens occur so often, in order of ids, shows that ids are not ranks by frequency."""
+        """Whether `counts`, how often each id occurs in a text, show that ids are not ranks by frequency."""
         words = np.delete(counts, [self.begin_id, self.end_id, self.unknown_id])
         num_known = int(words.sum())
         if len(self) < LEAST_TO_JUDGE[0] or num_known < LEAST_TO_JUDGE[1]:
@@ -116,7 +116,7 @@ class Vocabulary:
 
 
 def _at_once(path: str | os.PathLike[str]) -> list[str]:
-    """The lines of a plain file if all of them are tokens, in a tenth of the time; otherwise none."""
+    """The lines of a plain file, in a tenth of the time; an empty list for a file that must be read line by line."""
     if is_read_once(path) or os.stat(path).st_size > MAX_WHOLE_BYTES:
         return []
     content = Path(path).read_bytes()
@@ -126,7 +126,7 @@ def _at_once(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _fault(token: str, first: Mapping[str, int]) -> str | None:
-    """What is wrong with a token after others, whose positions are given; None if nothing is."""
+    """What is wrong with a token, given the positions of the tokens before it; None if nothing is wrong."""
     if not token:
         return "the token is empty; expected one token per line"
     if not _SEPARATORS.isdisjoint(token):

@@ -47,8 +47,8 @@ class _Header(NamedTuple):
 def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, first: int = 0) -> WordVectors:
     """The vectors of the `wanted` words and of the `first` words of the file; all other words are skipped.
 
-    Files may be plain or compressed. If a word occurs twice, its first vector counts. Words contain no spaces; lines of
-    a text file whose words do (GloVe's 840B has some) can therefore not be asked for.
+    Files may be plain or compressed. If a word occurs twice, its first vector counts. Wanted words cannot contain
+    spaces, although some words in text files do (GloVe's 840B has some).
     Raises OSError when the file cannot be read. Raises ValueError, naming the file and the line or word, when the
     number of columns changes, a value is not a finite number, the width exceeds `MAX_DIM`, or the file has fewer words
     than its header promises.
@@ -92,7 +92,7 @@ def _read_start(path: str) -> tuple[bytes, _Header | None]:
 
 
 def _is_text(sample: bytes, header: _Header) -> bool:
-    """Whether the line after the header has printable columns: two, which the bytes of a vector hardly ever are."""
+    """Whether the line after the header has two printable columns, which the bytes of a vector hardly ever form."""
     line = sample.split(b"\n", 2)[1]
     try:
         text = line.decode("utf-8").rstrip(" \r")
@@ -142,7 +142,7 @@ def _dim_of(line: str, path: str) -> int:
 
 def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
     try:
-        with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
+        with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite
             read = [np.nan] if "_" in "".join(numbers) else [float(text) for text in numbers]  # 1_0 is 10 in Python
             values = np.array(read).astype(np.float32)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a cell or a token of a corpus says: whole numbers and Penn Treebank spellings."""
+"""Read the cells and tokens of corpora: whole numbers and Penn Treebank spellings."""
 
 TREEBANK_MARKS = {
     "-LRB-": "(",
@@ -13,13 +13,13 @@ TREEBANK_MARKS = {
     "/.": ".",  # OntoNotes escapes these two at the end of an utterance
     "/?": "?",
 }
-"""Marks as the Penn Treebank writes them, and as they are."""
+"""Marks as the Penn Treebank writes them -> plain marks."""
 
 
 def whole_number(text: str) -> int | None:
-    """The number that one to nine digits write; None for any other text.
+    """The number written with one to nine digits; None for any other text.
 
-    `int` refuses one of 5,000 digits with an error that names no file.
+    `int` would refuse a number of 5,000 digits with an error that names no file.
     """
     return int(text) if text.isdecimal() and len(text) <= 9 else None
 

@@ -16,12 +16,12 @@ _COMMENT = re.compile(r"# (?:id\b|[\w.:-]+ ?= ?)")
 _NUMBER_OF_WORD = re.compile(r"\d+([-.]\d+)?")
 _SENTENCES_LOOKED_AT = 20
 LONG_SENTENCE = 200
-"""Tokens; hardly any sentence of running text has more."""
+"""Number of tokens; hardly any sentence of running text has more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSentence:
-    """A sentence as one row of cells per token, on consecutive lines of the file; all rows are equally long."""
+    """A sentence: one row of cells per token, on consecutive lines of the file. All rows are equally long."""
 
     name: str
     first_line: int
@@ -73,7 +73,7 @@ def column_sentences(
             cells[-1] = empty_last
         if "" in cells:
             raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {first_token(line)}")
-        if not rows:  # the lines directly above that have as many cells are tokens
+        if not rows:  # lines directly above with as many cells are tokens, not comments
             while len(rows) < len(comments) and len(comments[-1 - len(rows)]) == len(cells):
                 rows.insert(0, comments[-1 - len(rows)])
         if rows and len(cells) != len(rows[0]):
@@ -107,7 +107,7 @@ def without_documents(
 ) -> Iterator[E]:
     """The same examples of a file. Raises ValueError, with the `expected` format, if the file has no sentence.
 
-    Warns if a tenth of the sentences are very long: blank lines probably separate documents only.
+    Warns if a tenth of the sentences are very long, because blank lines then probably separate only documents.
     """
     lengths: list[int] = []
     for example in examples:
@@ -136,7 +136,7 @@ def _are_named(sentences: Sequence[ColumnSentence]) -> bool:
 
 
 def _is_numbered(cells: Sequence[str]) -> bool:
-    """Whether the cells are successive numbers; CoNLL-U has `1-2` and `2.1` between them."""
+    """Whether the cells are consecutive numbers. CoNLL-U also has `1-2` and `2.1` between them."""
     found = [_NUMBER_OF_WORD.fullmatch(cell) for cell in cells]
     numbers = [int(number[0][:9]) for number in found if number is not None and number[1] is None]
     return all(found) and bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -67,7 +67,7 @@ def plain_tokens(sentence: ColumnSentence) -> list[str]:
 
 
 def names(sentence: ColumnSentence) -> list[str]:
-    """The column of named entities, as brackets of roles; a name of one token is `(PERSON)` in OntoNotes."""
+    """The column of named entities, in the brackets of roles. OntoNotes writes a name of one token as `(PERSON)`."""
     return [cell[:-1] + "*)" if _ONE_TOKEN.fullmatch(cell) else cell for cell in sentence.column(NAMES)]
 
 
@@ -77,7 +77,7 @@ def role_columns(sentence: ColumnSentence) -> list[list[str]]:
 
 
 def predicate_lemmas(sentence: ColumnSentence) -> list[tuple[int, str]]:
-    """Row and lemma of each predicate, which is a row with a frameset; other rows have a lemma for their word sense."""
+    """Row and lemma of each predicate: a row with a frameset. Other rows have a lemma for their word sense."""
     cells = [(row, cells[_LEMMA]) for row, cells in enumerate(sentence.rows) if cells[_FRAMESET] != _NONE]
     return [(row, lemma) for row, lemma in cells if lemma != _NONE]
 

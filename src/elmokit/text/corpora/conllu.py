@@ -1,4 +1,4 @@
-"""The sentences of CoNLL-U, as the treebanks of Universal Dependencies have them, and of CoNLL-U Plus."""
+"""Sentences of CoNLL-U, the format of the Universal Dependencies treebanks, and of CoNLL-U Plus."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class ConlluSentence:
 def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[ConlluSentence]:
     """The sentences of a file that have words.
 
-    columns: the names of the columns. A file without ids may have the token `#`, and in one of one column a row is a
-        token, perhaps with spaces.
+    columns: the names of the columns. A file without ids may contain the token `#`. In a file with one column, a row is
+        a token, perhaps with spaces.
     """
     comment = re.compile("#" if columns[0] == "id" else "#[^\t]*$" if len(columns) > 1 else "#.*[ =]")
     comments: list[str] = []
@@ -68,7 +68,7 @@ def _check_cells(cells: Sequence[str], columns: Sequence[str], *, where: str) ->
 
 
 def _is_word(number: str, words: Sequence[Sequence[str]], *, where: str) -> bool:
-    """Whether an id is that of a word, and not of a range or an empty node."""
+    """Whether an id belongs to a word, not to a range or an empty node."""
     found = _ID.fullmatch(number)
     if found is None:
         raise ValueError(f"{where}: the id is {first_token(number)}; expected N, N-M or N.M")

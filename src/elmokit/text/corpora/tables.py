@@ -1,7 +1,7 @@
-"""Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas and the like.
+"""Tables: a header that names the columns, then rows of cells, separated by tabs, or as CSV by commas and the like.
 
-Quotes around cells belong to CSV. In a table in tabs they do if the header is in quotes, or if the first rows are CSV
-that needs its quotes (`_is_csv`). In other tables they are text. `as_tsv` writes such tables.
+Quotes around cells are CSV syntax, also in a tab-separated table if its header is in quotes or its first rows are CSV
+that needs its quotes (`_is_csv`). In other tables they are text. `as_tsv` writes tab-separated tables.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
 def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    """File and line, for messages, and the requested cells of each row of a table, in the order of the request.
+    """File and line of each row of a table, for messages, and its requested cells, in the order of the request.
 
-    For each column, `columns` lists its possible names in the header; upper case does not matter. The header decides
-    the separator: a tab, or else the comma, semicolon or bar next to a requested column; an only column may have
-    quotes around its cells if the file is named `.csv`, or if its first lines are CSV with a cell over several of them.
+    For each column, `columns` lists its possible names in the header; case does not matter. The header decides
+    the separator: a tab, or else the comma, semicolon or bar next to a requested column. If there is only one column,
+    quotes around its cells are CSV if the file is named `.csv` or its first lines are CSV with a cell of several lines.
     Blank lines are skipped.
     Raises ValueError, naming `name` and the line, for a header that lacks one of the columns or has it twice, for a row
-    with a different number of cells than the header, and for cells that are not CSV where quotes mean something.
+    with a different number of cells than the header, and for cells that are not valid CSV in a table with CSV quotes.
     """
     rest = iter(lines)
     numbered = enumerate(rest, start=1)
@@ -74,10 +74,10 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
 def rows_of(
     lines: Iterable[str], first: str, *, name: str, columns: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Place, for messages, and cells of each row: of JSON lines, a JSON list, or a table with a header (`table_rows`).
+    """Place (for messages) and cells of each row of JSON lines, a JSON list, or a table with a header (`table_rows`).
 
-    JSON begins with `{` or `[`. A list is in memory as a whole. A cell of JSON is text or a whole number, and null is
-    an empty one.
+    JSON begins with `{` or `[`. A JSON list is held in memory as a whole. A JSON cell is text or a whole number, and
+    null is an empty cell.
 
     lines, first: what `lines_and_first` returns.
     Raises ValueError, with the file and the line, for bad JSON, missing fields, what `table_rows` refuses, and a file
@@ -113,10 +113,10 @@ def as_tsv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _is_csv(lines: Sequence[str], positions: Sequence[int], *, num_columns: int) -> bool:
-    """Whether the first lines of a table in tabs are CSV, so that quotes around cells are not a part of their text.
+    """Whether the first lines of a tab-separated table are CSV, so that quotes around cells are not part of their text.
 
-    That is so if a cell goes over several lines. It is also so if the cells of the requested columns have quotes where
-    they need them and nowhere else: as spreadsheets write them, for commas too, or as pandas does, for quotes alone.
+    They are CSV if a cell spans several lines. They are also CSV if the requested cells have quotes only where they are
+    needed, and everywhere there: for commas and quotes, as in spreadsheets, or for quotes alone, as in pandas.
     """
     text = "".join(f"{line}\n" for line in lines)
     is_cut = len(lines) == _ROWS_LOOKED_AT and text.count('"') % 2 == 1
@@ -132,7 +132,7 @@ def _is_csv(lines: Sequence[str], positions: Sequence[int], *, num_columns: int)
 
 
 def csv_reader(lines: Iterable[str], separator: str, *, strict: bool = False) -> Any:
-    """Python's reader of CSV, for cells as long as lines may be."""
+    """Python's CSV reader, for cells up to the largest length of a line."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     return csv.reader(lines, delimiter=separator, strict=strict)
 
@@ -157,14 +157,14 @@ def _split(line: str, separator: str) -> list[str]:
 
 
 def _plain_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """The number of each row's line, from 1, and its cells."""
+    """The line number of each row, from 1, and its cells."""
     for number, line in enumerate(lines, start=1):
         if line.strip(" "):  # tabs alone are a row of empty cells
             yield number, line.split("\t")
 
 
 def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The same of rows that may go over several lines, within quotes; the number is of the first."""
+    """The same for rows that may span several lines, within quotes. The number is the first line's."""
     rows = csv_reader((f"{line}\n" for line in lines), separator, strict=True)
     number = 1
     try:
