@@ -87,7 +87,7 @@ class CharEncoder(nn.Module):
         )
 
     def encode_groups(self, groups: Sequence[Int[Tensor, "_ _"]]) -> Float[Tensor, "N D"]:
-        """Representations of the tokens of all groups (N,C). Each group may be cut as `pool_by_length` does."""
+        """Representations of the tokens of all groups (N,C). Each group may be cut as in `pool_by_length`."""
         return self._transform(torch.cat([self._convolve(group) for group in groups]))
 
     def _transform(self, pooled: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
@@ -139,9 +139,9 @@ def pool_by_length(
 
     After the end of a token, all windows of one width contain only padding characters and are equal, so one of them is
     enough: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.
-    `convolve` returns the maxima (N,K) of tokens cut to a common length. It gets at least `fewest` tokens at once, and
-    at the end the longest ones, on `device`. There must be at least one token. Ids on the CPU are sorted there, so that
-    nothing waits for a GPU.
+    `convolve` returns the maxima (N,K) of tokens cut to a common length, on `device`. Each call gets at least `fewest`
+    tokens, except the last, which gets the longest tokens. There must be at least one token. Ids on the CPU are sorted
+    there, so that nothing waits for a GPU.
     """
     size = character_ids.shape[1]
     lengths = (character_ids != padding_id).sum(dim=1) + widest
@@ -208,9 +208,9 @@ class _ConvolveAndMax(torch.autograd.Function):
 
 
 def _first_equal(responses: Float[Tensor, "N P K"], largest: Float[Tensor, "N K"]) -> Int[Tensor, "N K"]:
-    """First position of the largest response; compares bits as integers, which is 5 times as fast as floats.
+    """First position of the largest response. It compares bits as integers, which is 5 times as fast as floats.
 
-    The last position if none is equal: two NaNs may have different bits.
+    If no response is equal, returns the last position: two NaNs may have different bits.
     """
     bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[responses.element_size()]
     num_positions = responses.shape[1]

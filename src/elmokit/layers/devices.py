@@ -1,4 +1,4 @@
-"""Where models compute, and how they are made: the device that the user names, without memory, or from a seed."""
+"""Find and describe the device that models compute on, and create models without memory or from a seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-_REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, ValueError, TypeError)  # of torch
+_REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, ValueError, TypeError)  # torch's
 _ABOUT_DEVICES = re.compile(
     r"\b(devices?|CUDA|cuDNN|CUDNN_\w+|cuBLAS|CUBLAS_\w+|HIP|MPS|XPU|NCCL|DefaultCPUAllocator)\b"
 )
@@ -23,7 +23,7 @@ _ABOUT_DEVICES = re.compile(
 def find_device(given: str | torch.device | None) -> torch.device:
     """The device of that name (`cpu`, `cuda`, `cuda:1`, `mps`, ...); by default the GPU if there is one, else the CPU.
 
-    Raises ValueError, which says what there is, for a device that is unknown or that this machine does not have.
+    Raises ValueError, naming the devices there are, for a device that is unknown or that this machine does not have.
     """
     if given is None:
         if torch.cuda.is_available():
@@ -31,7 +31,7 @@ def find_device(given: str | torch.device | None) -> torch.device:
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     with suppress(*_REFUSALS):
         device = torch.device(given)
-        if device.type == "cuda":  # nothing is computed: that would take memory of every GPU that is asked for
+        if device.type == "cuda":  # without computing, which would take memory on every GPU that is checked
             is_there = torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count()
         else:
             is_there = torch.zeros(1, device=device).item() == 0.0
@@ -43,7 +43,7 @@ def find_device(given: str | torch.device | None) -> torch.device:
 
 
 def describe_machine(device: torch.device) -> str:
-    """The hardware of a device, threads of a CPU and version of torch, for a record of measurements on it."""
+    """The hardware of a device, the threads of a CPU, and torch's version, to record with measurements."""
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
     elif device.type == "mps":
@@ -54,7 +54,7 @@ def describe_machine(device: torch.device) -> str:
 
 
 def sent_to(device: torch.device, tensor: Tensor) -> Tensor:
-    """The tensor on the device. A GPU fetches it without waiting for what it computes, from pinned memory."""
+    """The tensor on the device. A GPU copies it from pinned memory, without waiting for its running computations."""
     if device.type == "cuda" and tensor.device.type == "cpu":
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)
@@ -76,8 +76,8 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
 def for_inference() -> Generator[None]:
     """Context without gradients and without `__torch_function__`.
 
-    Torch looks for that method on every argument, and on FBGEMM's weights it takes an exception in C++ to find out that
-    there is none: 40 us, more than many a product.
+    Torch looks for that method on every argument. FBGEMM's weights do not have it, and torch finds that out by a C++
+    exception: this takes 40 us, longer than many a product.
     """
     use_one_thread_in_forks()
     without_search = torch._C.DisableTorchFunctionSubclass()  # pyright: ignore[reportPrivateUsage] - torch documents it
@@ -89,8 +89,8 @@ def for_inference() -> Generator[None]:
 def use_one_thread_in_forks() -> None:
     """Let torch use one thread in the processes that are forked from now on.
 
-    It would wait for ever for the threads of OpenMP, which a forked process does not have (pytorch/pytorch#17199). So
-    this is called before elmokit computes, and not when it is imported.
+    Otherwise torch would wait forever for OpenMP threads, which a forked process does not have (pytorch/pytorch#17199).
+    elmokit calls this before it computes, not when it is imported.
     """
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
@@ -107,7 +107,7 @@ def is_about_devices(error: RuntimeError) -> bool:
 def seeded(seed: int) -> Generator[None]:
     """Context that puts new tensors on the CPU and draws random numbers from the seed. Its end restores both.
 
-    `torch.manual_seed` would set the generators of all GPUs as well, and leave them so.
+    `torch.manual_seed` would also seed the generators of all GPUs, and not restore them.
     """
     with torch.device("cpu"), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -122,7 +122,7 @@ def on_meta_device() -> Generator[None]:
 
 
 class _NoRandomStart(TorchFunctionMode):
-    """Skips random initialisation: it has no effect on the meta device, but torch takes over a second to import it."""
+    """Skips random initialisation. It has no effect on the meta device, but torch needs over a second to import it."""
 
     def __torch_function__(
         self,

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 CONTEXTS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 8192  # tokens per block of the vocabulary: such a block stays in the processor's cache
 LEAST_ROWS = 16
-"""Rows of a product with the vocabulary. For fewer, MKL's last digits depend on the number of threads."""
-TARGETS_AT_ONCE = 64  # targets whose logits of the whole vocabulary are in memory for their ranks
+"""Fewest rows of a product with the vocabulary. With fewer, MKL's last digits depend on the number of threads."""
+TARGETS_AT_ONCE = 64  # targets that are ranked together, with logits of the whole vocabulary in memory
 
 
 @dataclass(frozen=True)
 class SoftmaxDetails:
-    """What is computed of a prediction besides its loss."""
+    """What to compute for a prediction besides its loss."""
 
     ranks: bool = False
     entropies: bool = False
@@ -110,7 +110,7 @@ def _blocks(contexts: Int[Tensor, " N"], *, num_contexts: int) -> Iterator[tuple
 def _logits(
     hidden: Float[Tensor, "R D"], softmax: Softmax, *, keep: bool
 ) -> tuple[Float[Tensor, "R W"], Float[Tensor, " R"]]:
-    """Logits of the whole vocabulary (W = V), or no columns unless they are to be kept, and their log-normalisers."""
+    """Logits of the whole vocabulary (W = V), or without `keep` no columns (W = 0), and the log-normalisers."""
     num_rows = len(hidden)
     hidden = functional.pad(hidden, (0, 0, 0, max(0, LEAST_ROWS - num_rows)))
     kept = hidden.new_empty(len(hidden), len(softmax.bias) if keep else 0)
@@ -125,7 +125,7 @@ def _logits(
 
 
 def _not_negative(values: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
-    """Without what rounding makes of zero: the normaliser and the true logit are sums in another order."""
+    """Set negative rounding errors to zero: the normaliser and the true logit are summed in different orders."""
     return values.clamp(min=0.0) + 0.0  # -0 becomes 0
 
 

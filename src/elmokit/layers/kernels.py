@@ -1,4 +1,4 @@
-"""What a stacked step computes element by element: in torch, and on a GPU that has Triton as one kernel each.
+"""Element-wise computations of a stacked step: in torch, or on a GPU with Triton as one kernel each.
 
 Tensors of cells are (W,B,H), one step of W directions; each may be a slice of (W,T,B,H). Matrix products may have a
 narrower type than the gates and cells.
@@ -19,7 +19,7 @@ from torch import Tensor
 def cell_forward(
     products: Tensor, before: Tensor, carry: Tensor, gates: Tensor, cell: Tensor, hidden: Tensor, *, clip: float
 ) -> None:
-    """Fill the gates (W,B,4H) from the products, the cell, and `hidden`, what the projection reads.
+    """Fill `gates` (W,B,4H) from the products, then `cell`, and `hidden`, which is the input of the projection.
 
     i, f, o = sigmoid, j = tanh of the products; `cell = clip(f * before * carry + i * j)`, `hidden = o * tanh(cell)`.
     """
@@ -64,8 +64,8 @@ def softmax_shares(
 ) -> tuple[Tensor, Tensor]:
     """Losses (G,N) of logits (G,N,S) + offsets (G,S), and the gradient of `scale` x their sum for the true logits.
 
-    The logits become the gradient of `scale` x the sum of the losses. The true logits (G,N) are classes besides the S;
-    the column in `hits` (G,N) is left out, because it is the target too; -1 leaves out none.
+    Overwrites the logits with the gradient of `scale` x the sum of the losses. The true logit (G,N) is a class besides
+    the S others. The column in `hits` (G,N) is left out, because it is also the target; -1 leaves out none.
     """
     if triton := _triton_kernels(logits):
         return triton.softmax_shares(logits, offsets, true, hits, scale=scale)
@@ -85,14 +85,14 @@ def _triton_kernels(tensor: Tensor) -> Any:
 def _working_triton_kernels() -> Any:
     """The module of Triton kernels, imported for the first GPU tensor.
 
-    None without Triton, as on Windows, and where it cannot compile: it runs a C compiler, with Python's headers.
+    None if Triton is missing, as on Windows, or cannot compile: it needs a C compiler and Python's headers.
     """
     module = import_module("elmokit.layers.triton_kernels")
     if module.triton is None:
         return None
     try:
         module.try_out()
-    except Exception as error:  # of Triton, of a program that it runs, or of the operating system
+    except Exception as error:  # from Triton, from a program that it runs, or from the operating system
         reason = f"{type(error).__name__}: {error}"
         warnings.warn(
             f"Triton does not work here, so the GPU is slower; it needs a C compiler and Python's headers ({reason})",

@@ -1,6 +1,6 @@
 """Tokens of a dictionary -> token representations: a vector of the word, one of its characters, and a projection.
 
-Che et al. (2018), ELMoForManyLangs; with words alone and without a projection, the word-input models of bilm-tf.
+From ELMoForManyLangs (Che et al., 2018). With words alone and no projection, these are bilm-tf's word-input models.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class LookupEncoder(nn.Module):
 
     words: the table of words, with row 0 for the padding token; None without words.
     characters: the encoder of characters, without a projection; None without characters.
-    projection: of the vectors of word and characters, one after the other; None without one.
+    projection: applied to the concatenated vectors of word and characters; None without one.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LookupEncoder(nn.Module):
 
     @property
     def embedding(self) -> nn.Embedding:
-        """One of the tables, which shows the type and the device of all weights."""
+        """One of the tables. Its weights have the type and the device of all weights."""
         if self.words is not None:
             return self.words
         assert self.characters is not None

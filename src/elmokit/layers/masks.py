@@ -1,4 +1,4 @@
-"""Masks of padded batches: which positions hold a token, and what pools the vectors of these."""
+"""Masks of padded batches: which positions hold a token, and functions that pool the vectors at these positions."""
 
 from __future__ import annotations
 

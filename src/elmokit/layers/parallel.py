@@ -1,4 +1,4 @@
-"""Threads: a lock for what they share, and two functions in parallel, each with half of torch's threads."""
+"""Threads: a lock for what they share, and a way to run two functions at once, each with half of torch's threads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from elmokit.layers.devices import for_inference
 R = TypeVar("R")
 
 STATE_LOCK = threading.RLock()
-"""Held while what threads share changes: weights that are packed, remembered tokens, torch's engine. A fork waits for
-it, because its child would wait for ever for a thread that it does not have."""
+"""Held while something that threads share changes: packed weights, remembered tokens, torch's engine. A fork waits for
+this lock; otherwise the child would wait forever for a thread that it does not have."""
 if hasattr(os, "register_at_fork"):  # not on Windows
     _release = STATE_LOCK.release
     os.register_at_fork(before=STATE_LOCK.acquire, after_in_parent=_release, after_in_child=_release)
@@ -40,13 +40,13 @@ def run_in_parallel(first: Callable[[], R], second: Callable[[], R]) -> list[R]:
 
 
 def two_workers(num_threads: int) -> ThreadPoolExecutor:
-    """Two worker threads, each with half of `num_threads` for torch's products; other threads keep their numbers."""
+    """Two worker threads, each with half of `num_threads` for torch's products. Other threads keep their number."""
     return _workers(num_threads, os.getpid())
 
 
 @cache
 def _workers(num_threads: int, process: int) -> ThreadPoolExecutor:
-    """Those of this process; a forked process does not inherit the threads of its parent."""
+    """The workers of this process. A forked process does not inherit its parent's threads."""
     workers = ThreadPoolExecutor(2, initializer=_set_num_threads, initargs=(num_threads // 2,))
     have_begun = threading.Barrier(3)
     for _ in range(2):

@@ -1,7 +1,7 @@
 """The biLM's LSTM: clipped cells, a clipped projection, skip connections (Sak et al., 2014; Peters et al., 2018).
 
 One direction, time first. `torch.nn.LSTM(proj_size=...)` cannot clip, so the recurrence and its gradient through time
-are written here: the input products of all steps are one matrix product, and so is the gradient of each weight.
+are written here. The input products of all steps are one matrix product, and so is the gradient of each weight.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elmokit.layers.devices import use_one_thread_in_forks, without_autocast
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-# these write to `grad_input` the gradient before a function, from its result; torch has no public ones
+# from a function's result, these compute the gradient of its input into `grad_input`; torch has no public versions
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 _clamp_backward = torch.ops.aten.hardtanh_backward.grad_input
@@ -74,15 +74,15 @@ class ProjectedLSTM(nn.Module):
     ) -> tuple[list[Float[Tensor, "T B D"]], list[LSTMState]]:
         """Outputs (T,B,D) and last state of every layer.
 
-        index: row of `inputs`, which are (N,D) then, that each position reads: the first layer multiplies every row
-            once, however often it is read.
-        batch_sizes: number of leading rows that still have a token at each step, never growing, as in torch's
-            `PackedSequence`. The other rows keep their state and give zeros.
+        index: the row of `inputs` (then (N,D)) that each position reads. The first layer multiplies every row once,
+            however often it is read.
+        batch_sizes: number of leading rows that still have a token at each step; it never grows, as in torch's
+            `PackedSequence`. The other rows keep their state and output zeros.
         carry_mask: 0 where a row forgets its state before the step, else 1.
         input_masks: a dropout mask for the input of each layer, already scaled. The skip connection adds the masked
             input, as in bilm-tf.
-        product_dtype: type of matrix products, such as bfloat16; cells, gates and sums keep the type of the inputs. By
-            default that of `torch.autocast` where it is enabled, and else the type of the inputs.
+        product_dtype: type of matrix products, such as bfloat16; cells, gates and sums keep the type of the inputs. The
+            default is the type of `torch.autocast` where it is enabled, else the type of the inputs.
         """
         outputs: list[Tensor] = []
         last: list[LSTMState] = []
@@ -155,7 +155,7 @@ class ProjectedLSTMLayer(nn.Module):
         )
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
         apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _Recurrence.apply)
-        with without_autocast(inputs.device):  # whose products would be of other types than what they are written to
+        with without_autocast(inputs.device):  # its products would have other types than the tensors they go into
             outputs, cell, output = apply(settings, inputs, index, state.cell, state.output, *weights, carry_mask)
         return outputs, LSTMState(cell, output)
 
@@ -220,7 +220,7 @@ class _Recurrence(torch.autograd.Function):
         is_mixed = dtype != inputs.dtype
         gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim) if is_mixed else from_inputs
         cells, squashed = (inputs.new_empty(num_saved, batch_size, lstm_dim) for _ in range(2))
-        hidden = low_inputs.new_zeros(num_saved, batch_size, lstm_dim)  # what no step writes is zero
+        hidden = low_inputs.new_zeros(num_saved, batch_size, lstm_dim)  # rows that no step writes stay zero
         previous = low_inputs.new_zeros(num_saved, batch_size, dim)
         outputs = inputs.new_zeros(num_steps, batch_size, dim)
         running_cell, running_output = cell.clone(), output.clone()
@@ -327,7 +327,7 @@ class _Recurrence(torch.autograd.Function):
             None,
             to_cell,
             to_output,
-            # fused optimisers read the memory as it lies, whatever the strides say
+            # fused optimisers read the memory in order and ignore the strides
             *(transposed.t().contiguous().to(input_weight.dtype) for transposed in to_weights),
             to_bias.squeeze(0).to(input_weight.dtype),
             to_projection,
@@ -348,7 +348,7 @@ def _tanh_(values: Tensor) -> Tensor:
 
 
 def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor) -> None:
-    """Fill `dz` (B,G), the gradient before the gates are squashed; it comes with `do` in its third quarter."""
+    """Fill `dz` (B,G), the gradient of the gates before sigmoid and tanh. Its third quarter already contains `do`."""
     i, _, _, j = gate.chunk(4, dim=1)
     di, df, _, dj = dz.chunk(4, dim=1)
     torch.mul(dc, j, out=di)

@@ -46,7 +46,7 @@ def log_uniform_probability(ids: Int[Tensor, "..."], *, num_tokens: int) -> Floa
 
 
 def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Generator) -> Negatives:
-    """Draw log-uniformly, on the device of the generator, until there are that many distinct ids, in their order."""
+    """Draw log-uniformly, on the generator's device, until there are `num_negatives` distinct ids, in drawing order."""
     if not 0 < num_negatives < num_tokens:
         raise ValueError(f"cannot draw {num_negatives} distinct negatives from a vocabulary of {num_tokens}")
     draws = torch.empty(0, dtype=torch.long, device=generator.device)
@@ -89,7 +89,7 @@ def sampled_softmax_loss(
     offsets = negative_rows[1] - log_expected_count(negatives.ids, **counts).to(hidden)
     columns = torch.full((num_tokens,), -1, dtype=torch.long, device=targets.device)
     columns[negatives.ids] = torch.arange(len(negatives.ids), device=targets.device)
-    hits = columns[targets]  # of each position: the column of the negative that equals its target, or -1
+    hits = columns[targets]  # for each position, the column of the negative that equals its target, or -1
     apply = cast("Callable[..., Tensor]", _LossOverClasses.apply)
     return apply(hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype)
 
@@ -122,7 +122,7 @@ class _LossOverClasses(torch.autograd.Function):
             true_chance = (true - highest).exp()
             normaliser = chances.sum(dim=0) + true_chance
             total += (normaliser.log() + highest - true).sum(dtype=total.dtype)
-            share = 1.0 / (normaliser * len(hidden))  # scales (N,D) in place of (S,N)
+            share = 1.0 / (normaliser * len(hidden))  # scales (N,D) instead of the larger (S,N)
             grad_true[rows] = true_chance * share - 1.0 / len(hidden)
             grad_offsets += chances @ share
             product = chances.to(dtype)

@@ -37,7 +37,7 @@ class ScalarMix(nn.Module):
 
 
 class SingleLayer(nn.Module):
-    """One layer, the last of those given, `gamma * layers[-1]`: the top layer in the paper's ablations and in TagLM."""
+    """The last of the given layers, scaled: `gamma * layers[-1]`. The top layer of the paper's ablations and TagLM."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,8 +54,8 @@ class SingleLayer(nn.Module):
 def normalise_layers(layers: Float[Tensor, "L B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
     """Layers scaled to mean 0 and variance 1, with zeros at padding: the layer norm of bilm-tf, applied before a mix.
 
-    There is one mean and one variance per layer, over all real tokens and all features of the batch; nothing is
-    learned. This is not the usual layer norm of each token: the vectors of a sentence depend on its batch. The mask
+    There is one mean and one variance per layer, over all real tokens and all features of the batch. Nothing is
+    learned. This is not the usual layer norm of each token: a sentence's vectors depend on its batch. The mask
     should leave out the sentence boundaries, as bilm-tf does (AllenNLP includes them).
     """
     wide = layers.to(torch.promote_types(layers.dtype, torch.float32))  # float16 counts no further than 65,504

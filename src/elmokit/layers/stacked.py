@@ -1,7 +1,7 @@
-"""Both directions of a biLM in each product: their LSTMs, and the loss of their softmax with its gradients.
+"""Both directions of a biLM in each matrix product: their LSTMs, and their softmax loss with its gradients.
 
-On a GPU a product of one direction and one step is too small to keep it busy. All shapes are fixed and nothing waits
-for a result, so that a CUDA graph can record a step. The computation is that of `projected_lstm.py` and
+A product for only one direction and one step is too small to keep a GPU busy. All shapes are fixed and nothing waits
+for a result, so that a CUDA graph can record a step. The computation is the same as in `projected_lstm.py` and
 `sampled_softmax.py`. W is the number of directions: 2, or 1 in a forward model.
 """
 
@@ -28,9 +28,9 @@ StackedState = tuple[Tensor, Tensor]
 """Cell (W,B,H) and output (W,B,D) of a layer between steps, as in `LSTMState`."""
 
 STACKED_ON = ("cuda",)
-"""Types of devices on which a model computes so by default. A CPU is faster with each direction on a thread."""
+"""Device types on which models compute this way by default. A CPU is faster with one thread per direction."""
 FAST_MULTIPLE = 64
-"""Columns of a product on tensor cores come in such multiples; products of other sizes are several times as slow."""
+"""Tensor cores want products with a multiple of this number of columns; others are several times as slow."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def stacked_softmax(
     """Loss of N positions per direction, and the gradients of `scale` times the sum of both directions' mean losses.
 
     negatives: ids and number of draws of each direction (`Negatives`); None for the softmax over all tokens. The target
-        of a position is a class besides the negatives or, without them, in place of its column.
+        of a position is a class besides the negatives. Without negatives, it takes the place of its column.
     """
     weight, bias = softmax.weight, softmax.bias
     num_tokens, dim = weight.shape

@@ -1,7 +1,7 @@
-"""The functions of `kernels.py` as Triton kernels: each reads its inputs once, where torch writes every step between.
+"""The functions of `kernels.py` as Triton kernels: each reads its inputs once; torch writes every intermediate result.
 
-They compute in the type of the gates, or of the true logits, whatever the type of the products. A program has one row
-of one direction. A stride is a tensor's step from one direction to the next; rows are contiguous. `pytest -m cuda`
+They compute in the type of the gates, or of the true logits, whatever the type of the products. A program works on one
+row of one direction. A stride is a tensor's step from one direction to the next; rows are contiguous. `pytest -m cuda`
 compares the kernels with torch.
 """
 # pyright: basic, reportMissingImports=false, reportOptionalMemberAccess=false, reportIndexIssue=false
@@ -14,7 +14,7 @@ from torch import Tensor
 try:
     import triton
     import triton.language as tl
-except ImportError:  # `kernels.py` computes in torch then
+except ImportError:  # then `kernels.py` computes in torch
     triton = None
 
 

@@ -1,4 +1,4 @@
-"""`CharEncoder` for inference only: no autograd, and weights packed for the kernels that multiply them."""
+"""`CharEncoder` for inference only, without autograd. Its weights are packed for the kernels that multiply them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 FEWEST_TOKENS = 16
-"""Fewer tokens of a length are convolved with longer ones: a product of few rows takes as long as one of some more."""
+"""Fewer tokens of a length are convolved with longer ones: a product of few rows takes as long as one of a few more."""
 
 
 class PackedConvolution:

@@ -1,4 +1,4 @@
-"""Linear layers for inference only: the weight is laid out once, for the kernel that multiplies it.
+"""Linear layers for inference only. The weight is laid out once, for the kernel that multiplies it.
 
 | kernel | weight | arithmetic | the result of a row depends on |
 |---|---|---|---|
@@ -37,14 +37,14 @@ LARGEST_FLOAT16 = torch.finfo(torch.float16).max
 COLUMNS = 512
 TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen for
 ROWS_TOGETHER = 4
-"""Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
-per number of rows. Larger multiples compute more rows in vain."""
+"""Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this, because oneDNN compiles and keeps one
+program per number of rows. Larger multiples would waste time on more empty rows."""
 BLOCK = 64  # outputs of a row that are summed together
 LARGEST_COPY = 1 << 22
-"""Numbers in the largest weight that is kept a second time, for single rows. Larger ones wait for memory, not for
-oneDNN."""
+"""Weights of at most this many numbers are kept a second time, for single rows. The products of larger ones wait for
+memory, not for oneDNN."""
 ROWS_AT_ONCE = 256
-"""Rows of a weight that are rounded to whole numbers together."""
+"""Number of rows of a weight that are rounded to whole numbers at a time."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -64,7 +64,7 @@ MakeKernel: TypeAlias = "Callable[[Float[Tensor, 'M K'], Float[Tensor, ' M'] | N
 
 
 def check_precision(precision: str, device: torch.device | None = None) -> None:
-    """Raise ValueError for a precision that is not known, naming those there are, or that the device does not have."""
+    """Raise ValueError for an unknown precision, naming the known ones, or one that the device does not support."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision is {precision!r}; expected one of {', '.join(PRECISIONS)}")
     if precision == "int8" and device is not None and device.type != "cpu":
@@ -127,8 +127,8 @@ class Blocked:
 class _OneRow:
     """The product of `Blocked` for a single row, without the time that oneDNN takes to prepare (about 50 us).
 
-    It is a sum of embeddings: a row of the transposed weight, `BLOCK` numbers long, times a number of the input. That
-    sum is sequential, too, and has a bag for each piece of `COLUMNS`.
+    It is a sum of embeddings: rows of the transposed weight, `BLOCK` numbers long, times the numbers of the input. This
+    sum is sequential, too, with one bag for each piece of `COLUMNS`.
     """
 
     def __init__(self, weight: Float[Tensor, "M K"]) -> None:
@@ -147,7 +147,7 @@ class _OneRow:
 
 
 def _one_row(weight: Tensor, blocked: Blocked) -> _OneRow | None:
-    """None where the result would not be that of oneDNN, bit for bit."""
+    """The product for single rows, or None if its result would differ from oneDNN's in any bit."""
     if len(weight) % BLOCK:
         return None
     row, one_row = _line(-1, 1, rows=1, columns=weight.shape[1]), _OneRow(weight)
@@ -155,7 +155,7 @@ def _one_row(weight: Tensor, blocked: Blocked) -> _OneRow | None:
 
 
 def for_rows(kernel: Kernel, num_rows: int) -> Kernel:
-    """The kernel, or what gives the same bits sooner for inputs of a single row."""
+    """The kernel, or for inputs of a single row a faster one that gives the same bits."""
     return kernel.one_row or kernel if num_rows == 1 and isinstance(kernel, Blocked) else kernel
 
 
@@ -253,7 +253,7 @@ class Int8:
 
 
 def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The weight as integers in -127..127, and the scale of each row; of copies in float32 there are few rows."""
+    """The weight as integers in -127..127, and the scale of each row. Copies only a few rows at a time in float32."""
     whole, scales = torch.empty_like(weight, dtype=torch.int8), weight.new_empty(len(weight))
     for start in range(0, len(weight), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
@@ -302,5 +302,5 @@ def _multiplies_bfloat16() -> bool:
 
 
 def _line(first: float, last: float, *, rows: int, columns: int) -> Float[Tensor, "N K"]:
-    """Evenly spaced numbers, whatever default dtype and device the program has set: they must not choose the kernel."""
+    """Evenly spaced numbers, whatever the program's default dtype and device, which must not decide on the kernel."""
     return torch.linspace(first, last, rows * columns, dtype=torch.float32, device="cpu").view(rows, columns)

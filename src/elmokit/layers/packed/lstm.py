@@ -1,7 +1,7 @@
 """`ProjectedLSTM` for inference only: no autograd, packed weights, gates in place, only rows that still have a token.
 
 tanh is computed as `2 sigmoid(2x) - 1`, which is three times as fast in torch. Therefore cells are kept at twice their
-value, and the factors of two are part of the weights, which does not change a single bit of the result.
+value, and the factors of two are part of the weights. This does not change a single bit of the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PackedState:
 
 @dataclass(frozen=True, kw_only=True)
 class PackedLSTMLayer:
-    """One layer, with kernels of the weights of `ProjectedLSTMLayer`."""
+    """One layer, with kernels for the weights of `ProjectedLSTMLayer`."""
 
     from_input: Kernel
     """Includes the bias with `FORGET_BIAS`. The rows of the candidate (the last quarter) are doubled."""
@@ -54,7 +54,7 @@ class PackedLSTMLayer:
     projection_dim: int
     cell_clip: float | None
     projection_clip: float | None
-    """None, too, if the layer does not project."""
+    """Also None if the layer does not project."""
 
     def __call__(
         self,
@@ -63,10 +63,10 @@ class PackedLSTMLayer:
         chunks: Sequence[_Chunk],
         state: PackedState,
     ) -> Float[Tensor, "N D"]:
-        """Outputs of all steps, concatenated; the numbers of rows of the steps never grow.
+        """Outputs of all steps, concatenated. The number of rows never grows from step to step.
 
-        Row n reads `inputs[n]`, or `inputs[which[n]]` where inputs are given without repetition. `state` is
-        overwritten by the last state.
+        Row n reads `inputs[n]`, or `inputs[which[n]]` if inputs are given without repetition. The last state
+        overwrites `state`.
         """
         output = state.output
         num_rows = chunks[0].rows_of_steps[0] if chunks else 0
@@ -93,9 +93,9 @@ class PackedLSTMLayer:
         return outputs
 
     def _run(self, steps: Iterable[tuple[int, Tensor, Tensor]], last: Tensor, buffers: _Buffers) -> Tensor:
-        """Write the outputs (B,D) of steps that have as many rows each, and return the last.
+        """Write the outputs (B,D) of steps with the same number of rows, and return the last output.
 
-        steps: the number of rows, what the input gave, and where the output belongs. `last` is the output before them.
+        steps: the number of rows, the input's product, and the place for the output. `last` is the output before them.
         """
         from_output = for_rows(self.from_output, len(last))
         project = None if self.project is None else for_rows(self.project, len(last))
@@ -116,9 +116,9 @@ class PackedLSTMLayer:
 
 
 class _Buffers:
-    """Buffers for the steps of a number of rows. `cell` is the state's; the steps overwrite the others.
+    """Buffers for steps with the same number of rows. `cell` belongs to the state; the steps overwrite the others.
 
-    They are made once for each number of rows: making views costs more than the arithmetic of a few rows.
+    They are made once for each number of rows, because making views costs more than the arithmetic of a few rows.
     """
 
     def __init__(self, cell: Float[Tensor, "B H"]) -> None:
@@ -126,7 +126,7 @@ class _Buffers:
         self.half = torch.empty_like(cell)
         self.gates = cell.new_empty(len(cell), 4 * cell.shape[1])
         self.i, self.f, self.o, self.j = self.gates.chunk(4, dim=1)
-        self.middle = cell.new_full((), 0.5)  # of a sigmoid; torch makes a tensor of each number that it is given
+        self.middle = cell.new_full((), 0.5)  # of a sigmoid; torch would make a tensor of a plain number each time
 
 
 @dataclass
@@ -157,7 +157,7 @@ class PackedLSTM:
 
 @dataclass(frozen=True)
 class StackedLSTM:
-    """W directions in each product, for a GPU: the same as `PackedLSTM` by what trains there (`layers/stacked.py`)."""
+    """W directions in each product, for a GPU. Does what `PackedLSTM` does, by training code (`layers/stacked.py`)."""
 
     layers: Sequence[StackedLayer]
     """Their weights, except the bias, have the type of the products."""
@@ -170,7 +170,7 @@ class StackedLSTM:
         batch_sizes: Sequence[int],
         state: Sequence[Sequence[PackedState]],
     ) -> list[list[Float[Tensor, "N D"]]]:
-        """For each direction, the outputs of as many layers as it has states, which are overwritten."""
+        """For each direction, the outputs of as many layers as it has states. Overwrites the states."""
         by_layer = list(zip(*state, strict=True))
         running = [
             (torch.stack([one.double_cell for one in layer]) / 2, torch.stack([one.output for one in layer]))
@@ -217,12 +217,12 @@ class StackedLSTM:
         batch_sizes: Sequence[int],
         state: Sequence[PackedState],
     ) -> list[Float[Tensor, "N D"]]:
-        """As `PackedLSTM`, if the stack is of one direction."""
+        """As `PackedLSTM`, for a stack of one direction."""
         return self.read(vectors, which[None], batch_sizes, [state])[0]
 
 
 def _even_chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Number of rows, and number of successive steps that have as many: of a GPU, at most `ROWS_OF_GPU` together."""
+    """Number of rows, and number of successive steps with that many: for a GPU, at most `ROWS_OF_GPU` together."""
     for rows, same in groupby(batch_sizes):
         num_steps, most = len(list(same)), max(1, ROWS_OF_GPU // rows)
         while num_steps > 0:
@@ -240,7 +240,7 @@ class _Chunk(NamedTuple):
 
 
 def _chunks(batch_sizes: Sequence[int]) -> list[_Chunk]:
-    """All steps, of so many rows, in chunks."""
+    """All steps, with these numbers of rows, in chunks."""
     chunks: list[_Chunk] = []
     start = end = 0
     steps: list[int] = []
@@ -271,7 +271,7 @@ def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float
 
 
 def _sigmoid_for(*values: Tensor) -> Callable[..., Tensor]:
-    """`torch.sigmoid`, where `sigmoid` would do the same for tensors of these sizes."""
+    """`torch.sigmoid` if it does the same as `sigmoid` for tensors of these sizes, else `sigmoid`."""
     num_threads = torch.get_num_threads()
     is_even = [not v.is_cpu or _evenly_cut(v.numel(), num_threads=num_threads) == v.numel() for v in values]
     return torch.sigmoid if all(is_even) else sigmoid
@@ -279,7 +279,7 @@ def _sigmoid_for(*values: Tensor) -> Callable[..., Tensor]:
 
 @cache
 def _evenly_cut(size: int, *, num_threads: int) -> int:
-    """The most of `size` numbers that torch cuts into chunks of whole `LANES`."""
+    """The largest part of `size` numbers that torch cuts into chunks of whole `LANES`."""
     while rest := size % (LANES * max(1, min(num_threads, -(-size // GRAIN)))):
         size -= rest  # which may now be too little for the last thread
     return size

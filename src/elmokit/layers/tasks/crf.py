@@ -58,7 +58,7 @@ def viterbi(
 ) -> list[list[int]]:
     """For each sentence, the label sequence with the largest sum of scores and transitions (zero if not given).
 
-    Only sequences of allowed pairs are considered; there must be one of each length.
+    Considers only sequences of allowed pairs; there must be at least one of each length.
     """
     if transitions is None:
         transitions = scores.new_zeros(allowed.shape)
@@ -89,7 +89,7 @@ def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
 
 
 def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
-    """Label pairs that BIOUL allows: `I-X` and `L-X` after `B-X` or `I-X` and nowhere else, and nothing else there."""
+    """Label pairs that BIOUL allows: only `I-X` or `L-X` after `B-X` or `I-X`, and these two nowhere else."""
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
         if before[0] in "BI":

@@ -211,20 +211,20 @@ class VariationalDropout(nn.Module):
 def _read_both_ways(
     forward: nn.LSTM | nn.GRU, backward: nn.LSTM | nn.GRU, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
 ) -> Float[Tensor, "B T E"]:
-    """Run both directions over a padded batch, with the padding at the end in both, where it changes nothing.
+    """Run both directions over a padded batch. In both, the padding is at the end, where it changes nothing.
 
     Torch's packed sequences would skip the padding, but take up to three times as long to train on a CPU: the gradient
     of every step fills a tensor of all steps with zeros.
     """
     steps = torch.arange(mask.shape[1], device=mask.device)
-    turned = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - steps, steps)  # which is its own inverse
+    turned = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - steps, steps)  # this is its own inverse
     from_left = forward(inputs)[0]
     from_right = backward(_reordered(inputs, turned))[0]
     return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]
 
 
 def _reordered(values: Float[Tensor, "B T D"], order: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-    """Each sentence's rows in its order: whole rows, as `gather` takes four times as long number by number."""
+    """Each sentence's rows in its order. Copies whole rows: `gather`, number by number, takes four times as long."""
     batch_size, num_steps = order.shape
     rows = order + num_steps * torch.arange(batch_size, device=order.device)[:, None]
     return values.flatten(0, 1).index_select(0, rows.flatten()).view_as(values)

@@ -29,7 +29,7 @@ class Spans:
     last: Int[Tensor, " S"]
 
     def bounds(self) -> list[tuple[int, int]]:
-        """First and last token of each span, as numbers of Python."""
+        """First and last token of each span, as Python numbers."""
         return list(zip(cast("list[int]", self.first.tolist()), cast("list[int]", self.last.tolist()), strict=True))
 
 
@@ -70,7 +70,7 @@ def prune_spans(spans: Spans, scores: Float[Tensor, " S"], *, max_spans: int) ->
 class SpanRepresentation(nn.Module):
     """`[first token; last token; width; soft head]` of each span, with 2D + `width_dim` + E features.
 
-    The first two parts and the scores of the head come from the encoded tokens (N,D), the head itself from the
+    The first two parts and the scores of the head come from the encoded tokens (N,D). The head itself comes from the
     embeddings (N,E).
     """
 
