@@ -95,7 +95,7 @@ def best_alignment(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int
 
 
 def _without_repeats(clusters: Iterable[Iterable[M]], gold_mentions: Collection[M]) -> list[list[M]]:
-    """The clusters with each gold mention kept only where it occurs first; the scorer lets other mentions repeat."""
+    """The clusters, with each gold mention only where it occurs first. The scorer lets other mentions repeat."""
     seen: set[M] = set()
     unique: list[list[M]] = []
     for cluster in clusters:

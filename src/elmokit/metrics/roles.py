@@ -41,10 +41,10 @@ class RoleScore:
 
 
 def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> RoleScore:
-    """Compare the arguments in the BIO tags of each predicate: one is correct if its role and all of its pieces are.
+    """Compare the arguments in the BIO tags of each predicate. An argument is correct if its role and all pieces are.
 
     All arguments of a predicate without predicted tags are missed. (The Perl script also compares the lemmas of the
-    predicates.) Raises ValueError for another number of predictions than of predicates.
+    predicates.) Raises ValueError if there are more or fewer predictions than predicates.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(predicted)} predictions for {len(gold)} predicates; expected as many of each")
@@ -79,11 +79,11 @@ def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:
 def tags_from_props(column: Sequence[str]) -> list[str]:
     """BIO tags from one predicate's column of brackets in CoNLL-2005 and CoNLL-2012: `(A0*`, `*`, `*)`, `(V*)`.
 
-    Raises ValueError, naming the position, for a cell in another form and for brackets that nest, overlap or do not
+    Raises ValueError, naming the position, for a cell in any other form and for brackets that nest, overlap or do not
     match.
     """
     spans: list[Span] = []
-    label, first = "", 0  # of the argument that is open
+    label, first = "", 0  # of the open argument
     for position, cell in enumerate(column):
         match = _CELL.fullmatch(cell)
         if match is None or (label and match["opened"]):

@@ -67,7 +67,7 @@ def percentage(numerator: float, denominator: float) -> float:
 def scores_by_label(*, gold: AbstractSet[tuple[Any, ...]], predicted: AbstractSet[tuple[Any, ...]]) -> dict[str, Score]:
     """One score per label, for all labels that are gold or predicted, sorted by name.
 
-    An item is its label and where it is; it is correct if both sides have it.
+    An item consists of its label and its position. It is correct if both sides have it.
     """
     correct, guessed, true = (Counter(label for label, *_ in items) for items in (gold & predicted, predicted, gold))
     return {

@@ -39,7 +39,7 @@ class SpanScore:
 
 
 def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScore:
-    """Compare tags, one list per sentence: a span is correct if its label, first token and last token are.
+    """Compare tags, one list per sentence. A span is correct if its label, first token and last token are.
 
     `spans_from_tags` reads both sides, in any scheme; `tokens` compares the tags as written, so both sides should use
     the same scheme.
@@ -99,8 +99,8 @@ def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> l
 
 
 def tagging_scheme(sentences: Iterable[Sequence[str]]) -> str:
-    """The scheme that makes the tags of most sentences legal; the earlier of `BIO`, `IOB1`, `BIOUL`, `IOBES` if
-    several are equal. Raises ValueError for a tag without a known prefix.
+    """The scheme that fits the tags of most sentences. If several fit equally well, it is the first of `BIO`, `IOB1`,
+    `BIOUL`, `IOBES`. Raises ValueError for a tag without a known prefix.
     """
     legal = dict.fromkeys(_PREFIXES, 0)
     for tags in sentences:

@@ -1,4 +1,4 @@
-"""Scores of several runs, and Student's interval of the differences between runs of the same seed."""
+"""Scores of several runs, and Student's interval of the differences between runs with the same seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Statistic:
-    """The values of a number over runs with different seeds."""
+    """The values of one number in runs with different seeds."""
 
     values: tuple[float, ...]
 
@@ -45,7 +45,7 @@ class Interval:
 
 
 def paired_t(differences: Sequence[float]) -> Interval | None:
-    """The mean of differences between runs of the same seed, with Student's interval; None for a single difference."""
+    """The mean difference between runs with the same seed, with Student's interval; None for a single difference."""
     if len(differences) == 1:
         return None
     mean = statistics.fmean(differences)
