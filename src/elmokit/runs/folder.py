@@ -1,4 +1,4 @@
-"""A run's folder: the names of its files, its config.json, and that one process at a time writes it."""
+"""A run's folder: the names of its files, its config.json, and locks, so that one process at a time writes it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _WHAT_IT_IS = {
 
 @contextmanager
 def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
-    """Hold the lock of a folder that is free for a new run; it need not exist.
+    """Hold the lock of a folder that is free for a new run. The folder need not exist yet.
 
-    files: names of what the run writes; the user's files with these names are not replaced.
+    files: names of the files that the run writes. The user's files with these names are not replaced.
 
-    Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
-    written, and ValueError when it holds a run already, or one of the files.
+    Raises InUseError, an OSError, when another process uses the folder, OSError when the folder cannot be made or
+    written, and ValueError when it already contains a run or one of the files.
     """
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     if os.path.lexists(run_dir) and not run_dir.is_dir():
@@ -64,18 +64,18 @@ def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
 
 
 def start_writing(run_dir: Path) -> None:
-    """Make the folder of a new run, and mark the files written from here on as the run's until it has a config.json."""
+    """Make the folder of a new run. Until it has a config.json, a marker says that its files belong to the run."""
     run_dir.mkdir(parents=True, exist_ok=True)
     (run_dir / STARTING_NAME).touch()
 
 
 @contextmanager
 def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[None]:
-    """Hold the lock of a run that is resumed; what killed processes left in its folder is removed first.
+    """Hold the lock of a run that is resumed. First removes what killed processes left in its folder.
 
     folders: names of the folders that the run writes into. Neither they nor the log may be symlinks that lead out of
-        the run; all other files are replaced, links and all.
-    Raises InUseError, an OSError, when another process has the folder, FileNotFoundError when it is not a run, and
+        the run. All other files are replaced, even if they are links.
+    Raises InUseError, an OSError, when another process uses the folder, FileNotFoundError when it is not a run, and
     FormatError, a ValueError, for such symlinks.
     """
     _check_is_run(run_dir)
@@ -88,9 +88,9 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
 
 
 def model_folder(folder: Path) -> Path:
-    """The folder of the model that a path names: of a pretraining run `best/`, if there is one, else the path itself.
+    """The folder of the model at a path: `best/` of a pretraining run, if there is one, else the path itself.
 
-    Warns if the run was trained on after its best step; `RUN/model.safetensors` names the last weights. Raises
+    Warns if the run's training continued after its best step; `RUN/model.safetensors` names the last weights. Raises
     FormatError for a file of weights that cannot be read.
     """
     best = folder / BEST_DIR
@@ -134,9 +134,9 @@ def read_config(run_dir: Path) -> dict[str, Any]:
 def checked_config(
     config: Mapping[str, Any], *, where: str | Path, format: str, version: int, command: str
 ) -> dict[str, Any]:
-    """The values of a config, without its format and version. Raises ValueError, naming `where`, for other ones.
+    """The values of a config, without its format and version. Raises ValueError, naming `where`, if these are wrong.
 
-    command: the one that creates such runs, for errors.
+    command: the elmokit command that creates such runs, for errors.
     """
     values = dict(config)
     given = values.pop("format", None)

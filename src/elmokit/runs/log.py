@@ -1,4 +1,4 @@
-"""Logs of runs: `metrics.jsonl`, one JSON object per line, cut when a run is resumed, and `runs.jsonl`, for reports.
+"""Logs of runs: `metrics.jsonl` (one JSON object per line, cut when a run is resumed) and `runs.jsonl` (for reports).
 
 A `runs.jsonl` has one line per run, `{"name": ..., "config": {...}, "metrics": [{...}, ...]}`: the name of its folder,
 its config.json (or null), and the lines of its metrics.jsonl.
@@ -34,7 +34,7 @@ class Record:
     where: str = field(compare=False)
     """The file and the line, for errors."""
     line: bytes = field(default=b"", compare=False)
-    """The line as it is written, without its line feed."""
+    """The line as written in the file, without its line feed."""
 
     def integer(self, name: str) -> int:
         """A field, such as `step`. Raises FormatError, naming the line, if it is missing or not a whole number."""
@@ -97,7 +97,7 @@ def read_log(path: Path) -> Log:
 def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
     """Remove the records for which `keep` is false, and a torn last line; does nothing if the file does not exist.
 
-    Raises FormatError as `read_log` does, and what `keep` raises of a record; then nothing is removed.
+    Raises FormatError as `read_log` does, and whatever `keep` raises. Then nothing is removed.
     """
     if path.exists():
         kept = [record.line + b"\n" for record in read_log(path).records if keep(record)]

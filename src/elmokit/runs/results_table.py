@@ -16,7 +16,7 @@ from elmokit.system.messages import FormatError
 
 @dataclass(frozen=True)
 class Result:
-    """A number, and where it comes from. What is unknown or does not apply is empty, or None if it is a number."""
+    """A number and where it comes from. Fields that are unknown or do not apply are empty, or None if numeric."""
 
     value: float
     metric: str
@@ -67,7 +67,7 @@ _DIGITS = 7
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read a table. Raises FileNotFoundError, and FormatError, naming the line, for one that is damaged."""
+    """Read a table. Raises FileNotFoundError, and FormatError, naming the line, for a damaged table."""
     header, *lines = path.read_text(encoding="utf-8").split("\n")
     names = header.split("\t")
     if tuple(names[: len(COLUMNS)]) != COLUMNS:
@@ -103,7 +103,7 @@ def _read(cells: dict[str, Any]) -> Result:
 
 
 def _text(value: float | str | None) -> str:
-    """A cell. A text of several lines, or with a tab, becomes one without them."""
+    """The text of a cell. Line ends and tabs become spaces."""
     if isinstance(value, float):
         return f"{value:.{_DIGITS}g}"
     return "" if value is None else " ".join(str(value).split())

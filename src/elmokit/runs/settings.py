@@ -1,4 +1,4 @@
-"""Settings as frozen dataclasses: changed by `field=value`."""
+"""Settings in frozen dataclasses, changed by `field=value`."""
 
 import dataclasses
 import inspect
@@ -13,7 +13,7 @@ from elmokit.system.messages import did_you_mean
 
 
 def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """Change frozen dataclasses, given and returned by name, by settings `field=value` or `part.field=value`.
+    """Apply settings (`field=value` or `part.field=value`) to frozen dataclasses, given and returned by name.
 
     A field that is itself a dataclass cannot be set as a whole. Raises ValueError, naming the setting, for unknown
     fields, a field that several parts have, values of the wrong type, and values that the dataclass refuses.
@@ -35,7 +35,7 @@ def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[s
 
 
 def check_known(name: str, known: Sequence[str]) -> None:
-    """Raise ValueError, suggesting the nearest one, if a field is not among those known."""
+    """Raise ValueError, suggesting the nearest known field, if a field is unknown."""
     if name not in known:
         hint = did_you_mean(name, known).strip() or f"known fields: {', '.join(sorted(known))}"
         raise ValueError(f"unknown field {name!r}; {hint}")

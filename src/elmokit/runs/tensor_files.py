@@ -1,4 +1,4 @@
-"""What runs keep of their weights and optimisers: safetensors files, without pickle, and their tensors, checked."""
+"""Weights and optimiser states of runs, kept in safetensors files (no pickle), and checks of their tensors."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ SLOTS: dict[str, tuple[str, ...]] = {
     "Muon": ("momentum",),
     "SGD": (),
 }
-"""What each optimiser keeps of a parameter: `step` is a number, all others have the parameter's shape."""
+"""What each optimiser stores per parameter: `step` is a number, all others have the parameter's shape."""
 
 
 class DivergenceError(ValueError):
-    """Something became NaN or infinite, or a loss far worse than guessing; nothing of that step was kept."""
+    """Something became NaN or infinite, or the loss far worse than guessing. Nothing from that step was kept."""
 
 
 class HasState(Protocol):
-    """An optimiser, or several that act as one: `state` is its slots by the number of the parameter."""
+    """An optimiser, or several that act as one. `state` in its state dict has the slots by parameter number."""
 
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state_dict: dict[str, Any]) -> object: ...
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors of any device, contiguous or not, whole or not at all.
+    """Write tensors from any device, contiguous or not. The file is written completely or not at all.
 
     Raises OSError, which names `path`, if the disk is full.
     """
@@ -45,7 +45,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mappin
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """All tensors of a file, on the CPU, in separate memory, at most as much as the file has bytes.
+    """All tensors of a file, on the CPU, in separate memory. They take no more memory than the file has bytes.
 
     Raises FileNotFoundError, and FormatError, a ValueError that names the file, if it is damaged.
     """
@@ -71,10 +71,10 @@ def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
 
 
 def expected_optimizer_tensors(*optimizers: torch.optim.Optimizer, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors of the names and shapes that the optimisers' state has, for `check_tensors`.
+    """Tensors with the names and shapes of the optimisers' state, for `check_tensors`.
 
-    optimizers: none of them has made a step yet; their parameters are numbered one after the other.
-    found: the tensors that are to be checked; a parameter without any had no state.
+    optimizers: optimisers that have not made a step yet. Their parameters are numbered consecutively.
+    found: the tensors to check. A parameter without tensors among them had no state.
     """
     numbers = {name.split(".")[1] for name in found if name.startswith(OPTIMIZER_PREFIX)}
     parameters = [
