@@ -48,13 +48,13 @@ class BiLMOutput:
 class BiLM(nn.Module):
     """Character ids (B,T,C), including the sentence boundaries -> the activations of all layers.
 
-    A model with a `lookup` reads rows of numbers in its dictionaries (`spelling`) in place of character ids.
+    A model with a `lookup` reads rows of numbers from its dictionaries (`spelling`) instead of character ids.
 
     A call starts from zeros unless a state is passed, so the vectors of a sentence depend only on that sentence.
     """
 
     def __init__(self, config: BiLMConfig, spelling: DictionarySpelling | None = None) -> None:
-        """A model with random weights; `spelling` is the dictionaries of a config with a `lookup`."""
+        """A model with random weights; `spelling` has the dictionaries if the config has a `lookup`."""
         super().__init__()
         self.config = config
         self.spelling: Spelling = spelling_of(config, spelling)
@@ -81,7 +81,7 @@ class BiLM(nn.Module):
     def from_arrays(
         cls, config: BiLMConfig, spelling: DictionarySpelling | None, arrays: Mapping[str, NDArray[Any]]
     ) -> BiLM:
-        """The model with these weights, by the names of its state dict and in their types, in eval mode."""
+        """The model with these weights, named as in its state dict, in the types they have, in eval mode."""
         with on_meta_device():
             bilm = cls(config, spelling)
         bilm.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()}, assign=True)
@@ -107,7 +107,7 @@ class BiLM(nn.Module):
             raise ValueError(f"character ids have shape {tuple(character_ids.shape)}; {expected}")
         if character_ids.is_floating_point():
             raise ValueError(f"character ids are {character_ids.dtype}; expected whole numbers")
-        if self.config.lookup is None and character_ids.numel():  # a GPU ends the process at an id without a row
+        if self.config.lookup is None and character_ids.numel():  # on a GPU, an id without a row ends the process
             low, high = (int(id_) for id_ in character_ids.aminmax())
             if low < 0 or high >= self.char_encoder.embedding.num_embeddings:
                 most = self.char_encoder.embedding.num_embeddings - 1
@@ -150,7 +150,7 @@ class BiLM(nn.Module):
         )
 
     def layers_of(self, tokens: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "L B T E"]:
-        """The layers of `contextualise`, from zeros. On a GPU each product has both directions, and padding is read."""
+        """The layers of `contextualise`, starting from zeros. On a GPU, a product has both directions and padding."""
         if tokens.device.type not in stacked.STACKED_ON or not tokens.numel():
             return self.contextualise(tokens, lengths).layers
         lengths, steps = lengths.to(tokens.device), tokens.transpose(0, 1)

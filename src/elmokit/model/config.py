@@ -17,7 +17,7 @@ _MOST: dict[str, float] = {
     **dict.fromkeys(("num_words", "num_symbols"), 1 << 26),
     "max_characters_per_token": MAX_CHARACTERS,
 }
-"""Far above any biLM (the released ones have 7 groups of filters, 2 layers, width 4096), and too small to be slow."""
+"""Far above any biLM (the released ones have 7 groups of filters, 2 layers, width 4096), but low enough to be fast."""
 _FIELDS_IN_FINGERPRINTS = (
     *("filters", "character_dim", "num_characters", "max_characters_per_token", "activation", "num_highway_layers"),
     *("projection_dim", "lstm_dim", "num_layers", "cell_clip", "projection_clip", "use_skip_connections"),
@@ -36,9 +36,9 @@ class LookupConfig:
     num_symbols: int
     """Number of characters in the dictionary; 0 if characters are not read."""
     padding_symbol: int
-    """The number in the dictionary of what fills a row after a token's last character."""
+    """The dictionary's number for the symbol that fills a row after a token's last character."""
     projects: bool
-    """Whether the vectors of word and characters are projected; otherwise there is one, of `projection_dim`."""
+    """Whether the vectors of word and characters are projected. If not, their joint width is `projection_dim`."""
 
     def __post_init__(self) -> None:
         if bool(self.num_words) != bool(self.word_dim) or not (self.num_words or self.num_symbols):
@@ -59,7 +59,7 @@ class LookupConfig:
 
     @property
     def padding_id(self) -> int:
-        """What fills a row of ids after a token's last character; 0 without characters."""
+        """The id that fills a row after a token's last character; 0 without characters."""
         return self.padding_symbol + SHIFT if self.num_symbols else 0
 
 
@@ -72,11 +72,11 @@ class BiLMConfig:
     character_dim: int = 16
     """Width of a character embedding."""
     num_characters: int = 262
-    """262, or 261 as options for training say; both mean the same model (row 0 is the padding token)."""
+    """262, or 261 as in options for training; both mean the same model (row 0 is the padding token)."""
     max_characters_per_token: int = 50
     """Number of characters (bytes and the two word boundaries) that a token is cut or padded to."""
     activation: str = "relu"
-    """Activation after the convolutions: relu or tanh. That of the highway layers is always relu."""
+    """Activation after the convolutions: relu or tanh. Highway layers always use relu."""
     num_highway_layers: int = 2
     """Number of highway layers between convolutions and projection; may be 0."""
     projection_dim: int = 512
@@ -140,7 +140,7 @@ class BiLMConfig:
 
     @property
     def reads_characters(self) -> bool:
-        """Whether bytes or characters of a token are read, and not only its number in a dictionary."""
+        """Whether the model reads bytes or characters of a token, not only its number in a dictionary."""
         return self.lookup is None or self.lookup.num_symbols > 0
 
     @property

@@ -1,7 +1,7 @@
 """The biLM for inference only: sentences of tokens -> the layer activations of `BiLM`, several times as fast.
 
-The weights are packed for the kernels that multiply them (`layers.packed.linear`), sentences are read in parallel
-without padding, and boundaries are read only once: each sentence starts from the state after its boundary.
+The weights are packed for the kernels that multiply them (`layers.packed.linear`). Sentences are read in parallel
+without padding. Boundaries are read only once: each sentence starts from the state after its boundary.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
 
 LARGE = 1 << 21
-"""Numbers in a weight before which memory is given back to the system: that takes longer than packing a small one."""
+"""Before a weight of at least this many numbers, freed memory is returned; for smaller ones that takes too long."""
 CHUNK, CHUNK_OF_GPU = 256, 4096  # tokens per call of the char encoder, to limit its memory
 Key: TypeAlias = str | bytes
-"""What stands for a token; equal for tokens that are spelt alike."""
+"""Stands for a token. Tokens with equal keys are spelt alike."""
 State = list[list[PackedState]]
 """State of each direction and layer, with one row per sentence."""
 Take: TypeAlias = Callable[..., Tensor]
@@ -53,7 +53,7 @@ Take: TypeAlias = Callable[..., Tensor]
 
 
 class PackedBiLM:
-    """A biLM made from weights, which stay as they are."""
+    """A biLM made from weights. The weights are not changed."""
 
     def __init__(
         self,
@@ -66,15 +66,15 @@ class PackedBiLM:
     ) -> None:
         """weights: tensors or arrays by name, as in `BiLM.state_dict()`.
 
-        spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
+        spelling: as for `BiLM`; a config with a `lookup` needs it. The default is the tokens' bytes.
         device: by default the weights' device.
         """
 
         def take(name: str, dtype: torch.dtype = torch.float32, *, copy: bool = False) -> Tensor:
             if prod(weights[name].shape) >= LARGE:
-                _give_back_freed_memory()  # what the one before needed meanwhile
+                _give_back_freed_memory()  # the memory that the previous weight needed
                 if isinstance(weights[name], np.ndarray):
-                    give_back(weights[name])  # the pages of the ones before, if they are mapped
+                    give_back(weights[name])  # the pages of the previous weights, if they are mapped
             return torch.as_tensor(weights[name], device=device).to(dtype, copy=copy)
 
         self.config = config
@@ -105,8 +105,8 @@ class PackedBiLM:
     ) -> tuple[list[Float[Tensor, "N E"]], State]:
         """Activations (N,2D) of layers 0 to `depth` (default: all) of the N tokens of all sentences, and the state.
 
-        Without a state, each sentence is read as if between its boundaries; with one, as it is. A sentence without
-        tokens keeps its state.
+        Without a state, each sentence is read as if between its boundaries; with a state, without boundaries. A
+        sentence without tokens keeps its state.
         """
         with for_inference(), without_autocast(self.char_encoder.embedding.weight.device):
             return self._read(sentences, state, depth=self.config.num_layers if depth is None else depth)
@@ -168,13 +168,13 @@ class TokenCache:
     """Sentences of tokens -> representations of their distinct tokens; drops the least recently used ones."""
 
     max_tokens = 32_768
-    """Vectors of 64 MiB for `original`, 32 MiB for `small-en`; what Python keeps of each takes as much again."""
+    """The vectors take 64 MiB for `original` and 32 MiB for `small-en`; Python's objects for them as much again."""
 
     def __init__(self, char_encoder: PackedCharEncoder | LookupEncoder | CharEncoder, *, spelling: Spelling) -> None:
         self.char_encoder = char_encoder
         self.spelling = spelling
         self._rows: OrderedDict[Key, int] = OrderedDict()
-        """Row of each remembered token in the table, the one that was used longest ago first."""
+        """Row of each remembered token in the table, the least recently used token first."""
         self._table: Float[Tensor, "R D"] | None = None
 
     @torch.no_grad()
@@ -225,7 +225,7 @@ class TokenCache:
                 is_full = len(self._rows) >= self.max_tokens
                 self._rows[key] = self._rows.popitem(last=False)[1] if is_full else len(self._rows)
         if self._table is None or len(self._table) < len(self._rows):
-            with torch.inference_mode(False):  # in this mode or out of it, such a table can be written to
+            with torch.inference_mode(False):  # such a table can be written to in any mode
                 table = vectors.new_empty(2 * len(self._rows), vectors.shape[1])
                 if self._table is not None:
                     table[: len(self._table)] = self._table
@@ -251,7 +251,7 @@ class _Steps:
     batch_sizes: list[int]
     """Number of rows in each step."""
     orders: Int[Tensor, "2 N"]
-    """Of each direction, indices into the concatenated sentences; for ended rows, the index after the last token."""
+    """For each direction, indices into the concatenated sentences; for ended rows, the index after the last token."""
 
 
 def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:

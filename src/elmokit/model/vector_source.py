@@ -31,7 +31,7 @@ class VectorSource(Protocol):
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]: ...
 
     def fingerprint(self) -> str:
-        """A hash that is equal for layers that give equal vectors."""
+        """A hash that is equal for sources that give equal vectors."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A biLM as arrays, with its config, vocabulary and dictionaries: every format is read into it and written from it."""
+"""A biLM as arrays, with config, vocabulary and dictionaries. Every format is read into this and written from it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PADDING_TOKEN = "char_encoder.embedding.weight"
 class Weights:
     """A biLM by native names. The tensors of an opened model are mapped, so they take no memory until they are used.
 
-    What is written to a mapped tensor stays in memory and does not reach the file.
+    Writes to a mapped tensor stay in memory and do not reach the file.
     """
 
     config: BiLMConfig
     tensors: Mapping[str, NDArray[Any]]
-    """In float32, or in float16 if that is how they are stored; the two of the softmax may be absent."""
+    """In float32, or in float16 if they are stored that way. The two softmax tensors may be absent."""
     vocabulary: Vocabulary | None = None
     pretraining: dict[str, object] | None = None
     """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
@@ -63,7 +63,7 @@ class Weights:
         return replace(self, tensors=kept)
 
     def check(self, path: Path) -> None:
-        """Raise FormatError for what no model may contain; `path`, for the message, is the file read or written."""
+        """Raise FormatError for anything a model must not contain. The message names `path`, the file of the model."""
         check_shapes(path, self.config, {name: array.shape for name, array in self.tensors.items()})
         for name, array in self.tensors.items():
             if array.dtype.name not in ("float32", "float16"):
@@ -88,7 +88,7 @@ class Weights:
             raise FormatError(path, "the dictionary has another number for the padding than the config")
 
     def check_softmax(self, path: Path) -> None:
-        """Raise FormatError, naming `path`, for a softmax that has another number of rows than the vocabulary."""
+        """Raise FormatError, naming `path`, if the softmax does not have one row per token of the vocabulary."""
         if self.has_softmax and self.vocabulary is not None:
             rows, tokens = len(self.tensors[SOFTMAX_BIAS]), len(self.vocabulary)
             if rows != tokens:
@@ -100,7 +100,7 @@ def fingerprint_of(
 ) -> str:
     """The hash of a model with these weights, which are sorted by name.
 
-    It keys caches and results, so it must stay the same for models that exist.
+    Caches and results are found by it, so it must stay the same for existing models.
     """
     digest = hashlib.blake2b(config.text().encode(), digest_size=16)
     for name, array in arrays:
