@@ -21,7 +21,7 @@ from elmokit.system.messages import FormatError, printable, readable_bytes
 
 MAX_MEMBERS = 1000
 """Largest number of files and folders in an archive."""
-_NOT_MEANT = ("__MACOSX", ".")  # starts of names that macOS and others add, such as icons, and hidden files
+_NOT_MEANT = ("__MACOSX", ".")  # prefixes of hidden files, and of what macOS adds, such as icons
 
 
 @contextmanager

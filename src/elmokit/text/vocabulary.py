@@ -19,8 +19,8 @@ UNKNOWN = "<UNK>"
 
 LEAST_IN_FIRST_TENTH = 0.35
 """Least share of a text's known tokens in the first tenth of a vocabulary that is sorted by frequency. Measured shares
-are at least 0.58, also in text of another domain, and at most 0.31 if the order is another one (mini-en and mini-ko,
-1,000 sentences of 13 corpora)."""
+are at least 0.58, also in text of another domain, and at most 0.31 in any other order (mini-en and mini-ko, 1,000
+sentences of 13 corpora)."""
 LEAST_TO_JUDGE = 5_000, 500
 """With fewer tokens in the vocabulary, or fewer known tokens in the text, the order cannot be judged."""
 SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
