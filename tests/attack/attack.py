@@ -141,7 +141,7 @@ def kill(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
 
 
 def fill_disk(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
-    eighths = sum(divmod(number, len(JOBS))) % NUM_SIZES  # meant to give a job all sizes in NUM_SIZES turns
+    eighths = sum(divmod(number, len(ATTACKS["disks"][0]))) % NUM_SIZES  # a job gets all sizes in NUM_SIZES turns
     whole = jobs.whole(job)
     with _new_disk(jobs.folder / "disk") as folder:
         jobs.new_folder(job, old=randomness.random() < 0.5, empty=folder)

@@ -101,7 +101,7 @@ def test_a_dictionary_of_another_version_is_refused(model: Path, name: str):
     lines = (model / name).read_text(encoding="utf-8").splitlines()
     symbols = [line.rpartition("\t")[0] for line in lines]
     for others in (
-        [f"{symbol}\t{number}" for number, symbol in enumerate(symbols[:9] + symbols[10:])],  # of an earlier version
+        [f"{symbol}\t{number}" for number, symbol in enumerate(symbols[:9] + symbols[10:])],  # one fewer
         lines[: len(lines) // 2 + 4],
         [*lines[:9], *lines[10:]],
         [*lines[:9], lines[9].replace("9", "8"), *lines[10:]],

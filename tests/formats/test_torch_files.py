@@ -55,7 +55,7 @@ class Hostile:
         return self.call[0], self.call[1:]
 
 
-@pytest.mark.filterwarnings("ignore:Detected pickle protocol 4")  # which torch alone refuses to run
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol 4")  # torch's own warning
 @pytest.mark.parametrize("protocol", [2, 4])
 def test_code_in_a_pickle_is_not_run(tmp_path: Path, new: bool, protocol: int):
     hostile = {"a": torch.ones(3), "b": Hostile(os.mkdir, str(tmp_path / "executed"))}

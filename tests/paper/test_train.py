@@ -92,7 +92,7 @@ def test_a_run_becomes_a_row_for_each_score_with_what_it_cost(tmp_path: Path):
     assert (dev.epochs, dev.best_epoch, dev.stopped_by, dev.was_improving) == (8, 7, "max_epochs", True)
     assert (dev.cpu_minutes, dev.commit, dev.machine, dev.settings["recipe"]) == (1.5, "abc", "two cores", "cpu")
     dev, _ = results_of_a_run(tmp_path / "old", best_epoch=2)
-    assert not dev.was_improving and dev.stopped_by == "max_epochs"  # with as much patience as epochs
+    assert not dev.was_improving and dev.stopped_by == "max_epochs"  # the best epoch is too early for that
 
 
 def test_mixes_are_rows_of_figure_2(tmp_path: Path):

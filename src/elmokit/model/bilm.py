@@ -101,7 +101,7 @@ class BiLM(nn.Module):
         return self.contextualise(tokens, lengths.cpu(), state)
 
     def check_ids(self, character_ids: Int[Tensor, "B T C"]) -> None:
-        """Raise ValueError for another number of characters than the config's, and for ids outside its range."""
+        """Raise ValueError for ids of another shape than the config's, that are not whole numbers, or out of range."""
         if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
             expected = f"expected (sentences, tokens, {self.config.row_width})"
             raise ValueError(f"character ids have shape {tuple(character_ids.shape)}; {expected}")
