@@ -1,4 +1,4 @@
-"""What a run of a task can vary, as frozen dataclasses, as JSON and as `field=value` settings. Imports no torch."""
+"""The settings of a task's run, as frozen dataclasses, as JSON and as `field=value`. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_CHARACTERS = 1 << 16
 MAX_FILTERS = 64
 """Pairs of width and number; the released models have 7."""
 MAX_SEED = 1 << 42
-"""Times a million, as each epoch's seed is, it is a number of 64 bits."""
+"""An epoch's seed is about a million times as large, which still fits in 64 bits."""
 OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
 
 
@@ -30,12 +30,12 @@ class ElmoInput:
     model: str = "small-en"
     """Name of a bundled model, path of a model, or path of another system's vectors (see `save_vectors`)."""
     layers: str = "mix"
-    """mix (a learned weighted sum of all layers), top, average, the number of one layer, or a weight for each, which
-    stays as it is: 0.1,0.3,0.6."""
+    """mix (a learned weighted sum of all layers), top, average, the number of one layer, or fixed weights, one for each
+    layer: 0.1,0.3,0.6."""
     dropout_rate: float = 0.0
     """Rate of the dropout of ELMo's vectors."""
     layer_norm: bool = False
-    """Normalise each layer before the mix, over the whole batch, so that a sentence's vectors depend on its batch."""
+    """Normalise each layer over the whole batch, before the mix. A sentence's vectors then depend on its batch."""
     rescale: bool = False
     """Divide each layer by its root mean square over the training set, measured once and stored with the model, so that
     no layer drowns the others: the token layer of `mini-ko` is five to seven times as large as its LSTM layers."""
@@ -65,7 +65,7 @@ class ElmoInput:
 
 @dataclass(frozen=True)
 class InputConfig:
-    """What a task model reads of a token. By default, only word vectors, learnt from random values."""
+    """What a task model reads for each token. By default, only word vectors that start at random and are learnt."""
 
     word_vectors: str = ""
     """GloVe, word2vec or fastText file; if empty, the words of the training set start at random."""
@@ -128,10 +128,10 @@ class TrainingConfig:
     patience: int = 5
     """Training ends after this many epochs in a row without a better score on the development set."""
     min_steps: int = 0
-    """Number of steps before which patience does not end training."""
+    """Patience does not end training before this many steps."""
     min_epoch_steps: int = 0
-    """Smallest number of steps of an epoch: a small training set is read as often as that takes, so that patience has
-    steps to wait for. 0 reads it once."""
+    """Smallest number of steps in an epoch. To reach it, an epoch reads a small training set several times, so that
+    patience does not run out after a few steps. 0 reads it once."""
     halve_after: int = 0
     """The learning rate is halved after this many epochs in a row without a better score; 0 never halves it."""
     decay: float = 1.0
@@ -148,25 +148,25 @@ class TrainingConfig:
     average_warm_up: bool = True
     """Whether the first steps use a smaller decay, so that the initial weights leave no trace."""
     weight_decay: float = 0.0
-    """L2 penalty on all weights except the scalar mixes: this times the weight is added to its gradient; with
-    adamw, this times the learning rate is the share of a weight that each step takes away."""
+    """L2 penalty on all weights except the scalar mixes: this times the weight is added to its gradient. With adamw,
+    each step instead shrinks a weight by this times the learning rate, as a share of the weight."""
     decay_biases: bool = True
-    """Whether biases have that penalty too."""
+    """Whether `weight_decay` applies to biases too."""
     max_train_examples: int = 0
     """Number of training examples used, chosen by the seed; 0 means all."""
     train_share: float = 1.0
     """Share of the training examples used, chosen by the seed; smaller shares are parts of larger ones."""
     dev_share: float = 0.0
-    """Share of the training and development files together that is the development set, in whole documents (articles;
-    of a single document, sentences with all of their examples), spread evenly over the files. 0 leaves the files as
-    they are; without a development file, a tenth of the training data is held out."""
+    """Share of the training and development files together to hold out as the development set: whole documents
+    (articles; in a single document, sentences with all of their examples), spread evenly over the files. 0 keeps the
+    files as they are; without a development file, a tenth of the training data is held out."""
     random_dev: bool = False
-    """Whether the held-out documents are drawn, one from each part of the files and the same for all seeds, in place of
-    each n-th one. A new run without a development file always has this, because labels may alternate in a file."""
+    """Whether to draw the held-out documents at random, one from each part of the files, instead of every n-th one. All
+    seeds draw the same. A new run without a development file always draws: labels may alternate in a file."""
     max_dev_examples: int = 0
     """Number of examples of the development set that are used while training; 0 means all."""
     spread_dev: bool = False
-    """Whether these examples are spread evenly over the development set instead of being its first."""
+    """Whether these examples are spread evenly over the development set instead of taken from its start."""
     seed: int = 0
     """Seed for initial weights, order, dropout and the choice of examples."""
 
@@ -191,14 +191,14 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class TaggerConfig:
-    """Sizes of the tagger of names and of words; the defaults are the paper's widths, and AllenNLP's rate at inputs."""
+    """Sizes of the tagger of names or words. The default widths are the paper's, the rate at the input AllenNLP's."""
 
     first_dim: int = 200
     """Width of the first biLSTM, per direction."""
     second_dim: int = 100
     """Width of the second biLSTM, per direction; 200 in AllenNLP's ner.jsonnet."""
     dropout_rate: float = 0.5
-    """Dropout at the input of both biLSTMs, of the same features at all tokens of a sentence."""
+    """Dropout at the input of both biLSTMs. It drops the same features at all tokens of a sentence."""
     output_dropout_rate: float = 0.0
     """Dropout before the dense layer, of the same kind."""
 
@@ -208,7 +208,7 @@ class TaggerConfig:
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """Everything that a run of a task can vary. `model` is the task's own frozen dataclass."""
+    """All settings of a task's run. `model` is the task's own frozen dataclass."""
 
     model: Any
     inputs: InputConfig = field(default_factory=InputConfig)
@@ -224,7 +224,7 @@ FileNames = Sequence[tuple[str, str, str]]
 class Splits:
     """The files of a data set; each split may have several, and `dev` and `test` may be empty.
 
-    Made of a single file, or of names, it has tuples of paths all the same.
+    A single file, or file names, become tuples of paths.
     """
 
     train: tuple[Path, ...]
@@ -242,7 +242,7 @@ class Splits:
         return (*self.train, *self.dev, *self.test)
 
     def absolute(self) -> Splits:
-        """The files by their absolute paths; files that are links keep their names."""
+        """The same files with absolute paths; a file that is a link keeps its name."""
         return Splits(*(tuple(path.parent.resolve() / path.name for path in paths) for paths in vars(self).values()))
 
 
@@ -252,8 +252,8 @@ def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     A field of `ElmoInput` is set by `inputs.elmo.dropout_rate=0.2`, or `elmo.dropout_rate=0.2` for short. `elmo=input`,
     `elmo=output` and `elmo=both` set its position; `elmo=none` removes ELMo, whatever its other settings are.
 
-    Raises ValueError, naming the setting, for unknown fields, fields that two of the three parts have, wrong values,
-    and settings of ELMo in a config without ELMo.
+    Raises ValueError, naming the setting, for unknown fields, fields that exist in two of the three parts, wrong
+    values, and settings of ELMo in a config without ELMo.
     """
     elmo = config.inputs.elmo
     position = None if elmo is None else elmo.position
@@ -289,7 +289,7 @@ def variant(
     elmo: Mapping[str, Any] | None = None,
     training: Mapping[str, Any] | None = None,
 ) -> TaskConfig:
-    """The config with other values of some fields of its parts; `elmo` are fields of a config with ELMo."""
+    """The config with some fields of its parts changed. `elmo` changes fields of a config that has ELMo."""
     if elmo is not None:
         assert config.inputs.elmo is not None
         inputs = {**(inputs or {}), "elmo": replace(config.inputs.elmo, **elmo)}
@@ -301,11 +301,11 @@ def variant(
 
 
 def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
-    """A recipe without its schedule, trained until the score on the development set stops improving; numbers are ours.
+    """Replace a recipe's schedule: train until the development score stops improving. The numbers are ours.
 
-    The rate is constant, then halved after each two epochs without a better score; five such epochs end the run. An
-    epoch has at least 100 steps and a run 1,000, so that a small training set is not left after a handful of updates.
-    `max_epochs` is a bound that a run should not meet; its log says if it did. The scored development examples are
+    The learning rate is halved after every two epochs without a better score, and five such epochs end the run. An
+    epoch has at least 100 steps and a run at least 1,000, so that a small training set gets more than a few updates.
+    `max_epochs` is a limit that a run should not reach; its log says if it did. The scored development examples are
     spread evenly over the set.
     """
     schedule = {"max_epochs": 100, "patience": 5, "min_steps": 1_000, "min_epoch_steps": 100, "halve_after": 2}
@@ -320,10 +320,10 @@ def check_bounds(
     rates: Sequence[str] = (),
     prefix: str = "",
 ) -> None:
-    """Check fields of a config; one that is a tuple is checked number by number.
+    """Check the fields of a config. If a field is a tuple, check each of its numbers.
 
-    positive: fields of at least 1; counts: of at least 0; rates: of dropout, at least 0 and below 1.
-    prefix: what stands before the names of the fields where a user sets them.
+    positive: fields of at least 1; counts: fields of at least 0; rates: dropout rates, at least 0 and below 1.
+    prefix: prefix that users write before the names of these fields, such as `elmo.`
     Raises ValueError with the field, its value and the allowed values.
     """
     kinds: tuple[tuple[Sequence[str], Callable[[float], bool], str], ...] = (

@@ -1,4 +1,4 @@
-"""Reading a task's examples from its files; skipped examples are counted and reported on stderr."""
+"""Reads a task's examples from its files, and reports on stderr how many it skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.task import E, P, Reading, Task, find_task
 
 DEV_SHARE = 0.1
-"""Share of the training files that is the development set where there is none, and the config does not say."""
+"""Share of the training files to hold out if there is no development file and the config does not set a share."""
 
 Sentences = list[tuple[str, ...]]
 
@@ -58,7 +58,7 @@ def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskExamp
 def read_files(
     task: Task[E, P], files: Iterable[Path], model_config: Any, *, name: str, training: bool = False
 ) -> Reading[E]:
-    """Read several files as one; stderr calls them `name`. Raises ValueError if they have no examples."""
+    """Read several files as one. Messages on stderr call them `name`. Raises ValueError if they have no examples."""
     files = list(files)
     together = Reading[E]([], Counter())
     for path in files:
@@ -72,7 +72,7 @@ def read_files(
 
 
 def _of_several_documents(examples: list[Any]) -> list[Any]:
-    """The examples of a file; if all are of one document, they lose it, so that its sentences can be set apart."""
+    """Remove the document of a file's examples if all share one, so that its sentences can be held out separately."""
     documents = {getattr(example, "document", "") for example in examples}
     if len(documents) > 1 or "" in documents:
         return examples
@@ -95,7 +95,7 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> Sequence[E]:
 
 
 def report_on(task: Task[E, P], data: TaskExamples[E], *, test: bool) -> None:
-    """Report labels that only the held-out data of a new run have on stderr; `test`: of its test sets too.
+    """Report on stderr the labels that only held-out data of a new run have; `test`: check its test sets too.
 
     Raises ValueError if all training examples have the same label.
     """
@@ -106,7 +106,7 @@ def report_on(task: Task[E, P], data: TaskExamples[E], *, test: bool) -> None:
 
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
-    """Training and development set of the same files, by `dev_share`; each is read in its own way."""
+    """Split the same files into training and development set by `dev_share`, each read for its purpose."""
     group = task.keep_together
     dev = read_files(task, files, config.model, name="training and development files")
     train = read_files(task, files, config.model, name="train", training=True)
@@ -114,7 +114,7 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     share = config.training.dev_share
     chosen = [index for index in range(len(groups)) if int((index + 1) * share) > int(index * share)]
     if config.training.random_dev:
-        drawn = random.Random("dev")  # not by the seed of the training, so that all seeds are scored on the same set
+        drawn = random.Random("dev")  # not the training seed, so that all seeds are scored on the same set
         chosen = [drawn.randint(before + 1, last) for before, last in pairwise([-1, *chosen])]
     apart = {groups[index] for index in chosen}
     train_examples = [example for example in train.examples if group(example) not in apart]
@@ -128,7 +128,7 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
 
 
 def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], known: Iterable[str]) -> None:
-    """Report on stderr the parts, by their names, that have labels which the model does not know, or no labels."""
+    """Report on stderr, by name, each part that has no labels, or labels that the model does not know."""
     if not task.symbols_are_labels:
         return
     learnt = {*task.label_names(known)}
@@ -143,7 +143,7 @@ def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], kn
 
 
 def _used(examples: list[E], config: TrainingConfig) -> list[E]:
-    """The examples of the share, and of these at most `max_train_examples`, in the order of the file."""
+    """Choose `train_share` of the examples, then at most `max_train_examples` of these, in the order of the file."""
     if config.train_share < 1:
         order = list(range(len(examples)))
         random.Random(f"share {config.seed}").shuffle(order)
@@ -163,9 +163,9 @@ def sentences_of(task: Task[E, P], data: TaskExamples[E]) -> tuple[Sentences, Se
 
 
 def digest(task: Task[E, P], data: TaskExamples[E], *, labels: bool = True) -> str:
-    """A SHA-256 (hex) of the training and development sets: of what their examples are compared by, in their order.
+    """A SHA-256 (hex) of the training and development sets. It covers the compared fields of the examples, in order.
 
-    labels: False gives that of earlier versions, which has the sentences and the names of the labels alone.
+    labels: False gives the digest of earlier versions, which covers only the sentences and the names of the labels.
     """
     found = hashlib.sha256()
     for part in (data.train, data.dev):
@@ -180,7 +180,7 @@ def digest(task: Task[E, P], data: TaskExamples[E], *, labels: bool = True) -> s
 def task_sentences(task: Task[E, P] | str, data: str | Path | Splits, config: TaskConfig) -> Sentences:
     """Every distinct sentence that a run on a folder, or on files, needs vectors for (see `FileVectorSource`).
 
-    Those of the training set come first. Raises ValueError or OSError for files that cannot be read.
+    Sentences of the training set come first. Raises ValueError or OSError for files that cannot be read.
     """
     task = find_task(task) if isinstance(task, str) else task
     splits = data if isinstance(data, Splits) else task.find(expanded(data))

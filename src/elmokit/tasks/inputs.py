@@ -1,4 +1,4 @@
-"""What a task model reads of its tokens: word vectors, characters, ELMo. Models do not know if ELMo is among them."""
+"""What a task model reads for its tokens: word vectors, characters, ELMo. The model does not know if ELMo is used."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 WORDS_FILE = "words.json"
 VECTORS_FILE = "words.safetensors"
 MAX_WORDS_BYTES = 256 << 20
-"""Of the words' file, which is read as a whole: enough for some twenty million words."""
+"""Limit on the size of `WORDS_FILE`, which is read as a whole; enough for some twenty million words."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TokenInputs(nn.Module):
     """Token lists -> `EncodedTokens`. `tasks/train.py` opens the files it needs.
 
     words: the words with their vectors; None for a config without word vectors.
-    elmo: layers that do not change, or the biLM itself, which is then trained; None for a config without ELMo.
+    elmo: frozen layers, or the biLM itself to train it; None for a config without ELMo.
     """
 
     input_dim: int
@@ -105,7 +105,7 @@ class TokenInputs(nn.Module):
         return EncodedTokens(torch.cat(inputs, dim=2), torch.cat(outputs, dim=2), mask)
 
     def known(self, tokens: Sequence[str]) -> list[bool]:
-        """Whether each token has a word vector that was learnt in training; none has without word vectors."""
+        """Whether each token has a word vector that was learnt in training; all False without word vectors."""
         if self.words is None:
             return [False] * len(tokens)
         rows = (self.words.rows.get(word, 0) for word in _keys([tokens], lower_case=self.words.lower_case))
@@ -163,7 +163,7 @@ def _new_embedding(config: ElmoInput, layers: VectorSource | BiLM) -> ElmoEmbedd
         layers=cast("LayerChoice", config.layers if choice is None else choice),
         rescale=config.rescale,
         penalty_factor=config.penalty,
-        encode_distinct=False,  # keeps the order of sums, and so the bits, of runs that train the biLM
+        encode_distinct=False,  # keeps the order of sums, so runs that train the biLM stay the same bit by bit
         requires_grad=config.train,
     )
     if not config.train_gamma:
@@ -184,13 +184,13 @@ class WordTable:
 def new_word_table(
     config: InputConfig, training: Iterable[Sequence[str]], others: Iterable[Sequence[str]], *, seed: int
 ) -> WordTable:
-    """Words with vectors: words of the training set that are in the config's file or, if they are trained, occur
-    `min_word_count` times.
+    """Collect the words with vectors: words of the training set that are in the config's file or, if vectors are
+    trained, occur at least `min_word_count` times.
 
-    others: sentences that are predicted later, such as the development and test sets. Their words, and the first
-        `num_extra_words` of the file, get the file's vectors, as if the whole file were kept; these are not learnt.
-    A word that the file lacks starts at random, with the mean and spread of the file's vectors; the unknown word at
-    zero. Raises ValueError for vectors that are neither trained nor read, and what `read_word_vectors` raises.
+    others: sentences to predict later, such as the development and test sets. Their words, and the first
+        `num_extra_words` of the file, get the file's vectors, as if the whole file were kept. These are not learnt.
+    A word that the file lacks starts at random, with the mean and spread of the file's vectors. The unknown word starts
+    at zero. Raises ValueError if vectors are neither trained nor read, and what `read_word_vectors` raises.
     """
     path, trainable, dim = config.word_vectors, config.train_word_vectors, config.word_dim
     if not path and not trainable:
@@ -228,7 +228,7 @@ def save_word_table(folder: Path, table: WordTable) -> None:
 
 
 def load_word_table(folder: Path) -> WordTable:
-    """Read what `save_word_table` wrote. FormatError, naming file and field, if they are damaged or do not fit."""
+    """Read the files of `save_word_table`. Raises FormatError, naming file and field, if damaged or inconsistent."""
     words = read_json(folder / WORDS_FILE, _Words, max_bytes=MAX_WORDS_BYTES)
     num_words = 1 + len(words.learnt) + len(words.fixed)
     if len({*words.learnt, *words.fixed}) < num_words - 1:

@@ -1,4 +1,4 @@
-"""The supervised loop: epochs of steps, a score after each epoch, the best weights and a checkpoint kept."""
+"""The supervised training loop. It scores the model after each epoch, and keeps the best weights and a checkpoint."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DEV_NAME = "the development set"
 MODEL_PREFIX = "model."
 AVERAGE_PREFIX = "average."
 LENGTH_NOISE = 0.1
-"""Largest share of its length by which an example's sort key is varied, so that batches change between epochs."""
+"""An example's sort key differs from its length by at most this share, so that batches change between epochs."""
 
 
 class TaskTraining(Generic[E, P]):
@@ -71,9 +71,9 @@ class TaskTraining(Generic[E, P]):
         self.average: Final = MovingAverage(self.parameters, config)
 
     def load(self) -> None:
-        """Continue after the last finished epoch, if there is one. All of the checkpoint is checked before it is used.
+        """Continue after the last finished epoch, if there is one. Check the whole checkpoint before using it.
 
-        FormatError, a ValueError, and OSError name the file that is damaged or gone.
+        Raises FormatError, a ValueError, or OSError, naming the file, if a file is damaged or missing.
         """
         path = self.run_dir / CHECKPOINT_FILE
         if not path.exists():
@@ -115,12 +115,12 @@ class TaskTraining(Generic[E, P]):
         return self.progress
 
     def scores(self, examples: Sequence[E], *, label: str) -> Mapping[str, float]:
-        """The scores of the model's predictions, while a progress bar shows the label."""
+        """Score the model's predictions. A progress bar shows the label meanwhile."""
         predictions = predict_all(self.task, self.model, examples, batch_size=self.config.batch_size, label=label)
         return self.task.score(examples, predictions)
 
     def _one_epoch(self) -> tuple[float, int]:
-        """Train for an epoch; the mean loss of its batches, and the number of steps so far."""
+        """Train for an epoch. Return the mean loss of its batches, and the number of steps so far."""
         groups = self._batches()
         step = self.progress.step
         total = 0.0
@@ -131,7 +131,7 @@ class TaskTraining(Generic[E, P]):
         ):
             seed = self.config.seed * 1_000_003 + self.progress.epoch
             torch.default_generator.manual_seed(seed)
-            if any(value.device.type != "cpu" for value in self.parameters):  # or no GPU's generator is touched
+            if any(value.device.type != "cpu" for value in self.parameters):  # otherwise, leave GPUs alone
                 torch.manual_seed(seed)
             for number, group in enumerate(groups, start=1):
                 total += self._one_step(group, step)
@@ -139,11 +139,11 @@ class TaskTraining(Generic[E, P]):
                 bar.set_postfix_str(f"loss {total / number:.4f}", refresh=False)
                 bar.update()
         if not all(bool(torch.isfinite(value).all()) for value in self.parameters):
-            raise self._diverged("a weight", step - 1)  # the loss of another step would have shown it
+            raise self._diverged("a weight", step - 1)  # in an earlier step, the next loss would have shown it
         return total / len(groups), step
 
     def _batches(self) -> list[list[E]]:
-        """The batches of an epoch: all examples once, or as often as `min_epoch_steps` takes."""
+        """The batches of an epoch: all examples once, or several times to reach `min_epoch_steps`."""
         seed = f"{self.config.seed} {self.progress.epoch}"
         groups = training_batches(self.task, self.train, size=self.config.batch_size, seed=seed)
         once = len(groups)
@@ -221,9 +221,9 @@ def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed
 def predict_all(
     task: Task[E, P], model: TaskModel, examples: Sequence[E], *, batch_size: int, label: str | None = None
 ) -> list[P]:
-    """One prediction per example, in the order of the examples; the model is in eval mode meanwhile.
+    """One prediction per example, in the order of the examples. The model is in eval mode meanwhile.
 
-    label: what the progress bar says.
+    label: text of the progress bar.
     """
     was_training = model.training
     model.eval()
@@ -245,9 +245,9 @@ def num_tokens(task: Task[E, P], example: E) -> int:
 
 
 class MovingAverage:
-    """The exponential moving average of weights, which is scored and kept in their place.
+    """Exponential moving average of the weights. The loop scores and keeps it instead of the weights.
 
-    It is empty, and without effect, where the config has no `average_decay`.
+    If the config has no `average_decay`, it is empty and does nothing.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], config: TrainingConfig) -> None:
@@ -257,13 +257,13 @@ class MovingAverage:
         self.values: Final = {
             f"{AVERAGE_PREFIX}{number}": value.detach().clone() for number, value in enumerate(averaged)
         }
-        """By the names in a checkpoint."""
+        """Averages by their names in a checkpoint."""
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the weights after a step, counted from 0.
+        """Update the average with the weights after a step. Steps are counted from 0.
 
-        With the warm-up, the decay grows with the steps, like TensorFlow's with `num_updates`.
+        With warm-up, the decay grows with the steps, as TensorFlow's does with `num_updates`.
         """
         if self.values:
             decay = self.config.average_decay
@@ -274,7 +274,7 @@ class MovingAverage:
 
     @contextmanager
     def in_place_of_the_weights(self) -> Generator[None]:
-        """Swap the weights with their average for a while."""
+        """Swap the weights with their average inside a `with` block."""
         self._swap()
         try:
             yield
@@ -290,7 +290,7 @@ class MovingAverage:
 
 
 def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    """The optimiser of the weights that are trained. Mixes do not decay, nor do biases without `decay_biases`."""
+    """The optimiser of the trained weights. Mixes do not decay; biases decay only with `decay_biases`."""
     undecayed = {
         id(value)
         for part in module.modules()
@@ -331,10 +331,10 @@ class TaskProgress:
     seconds: float = 0.0
     """Wall-clock seconds of training and evaluating."""
     processor_seconds: float = 0.0
-    """CPU seconds of the same, of all threads; they exclude other programs."""
+    """CPU seconds of the same, over all threads, without other programs."""
 
     def after(self, score: float, *, config: TrainingConfig, step: int, began: tuple[float, float]) -> TaskProgress:
-        """The progress after one more epoch, which reached that score; `began` is what `clocks()` said before it."""
+        """The progress after one more epoch with this score; `began` is what `clocks()` returned before the epoch."""
         seconds, processor_seconds = (now - before for now, before in zip(clocks(), began, strict=True))
         done = replace(
             self,
@@ -351,7 +351,7 @@ class TaskProgress:
         return replace(done, epochs_since_halving=waited)
 
     def stopped_by(self, config: TrainingConfig) -> str | None:
-        """What ends the run now: "patience", which wins, or "max_epochs"; None if training continues."""
+        """What ends the run now: "patience" (also if both do), or "max_epochs"; None if training continues."""
         if self.epoch - self.best_epoch >= config.patience and self.step >= config.min_steps:
             return "patience"
         return "max_epochs" if self.epoch >= config.max_epochs else None

@@ -25,7 +25,7 @@ from elmokit.text.plain_text import other_than_text
 
 INPUT_KINDS = ("text", "json", "data")
 EXAMPLES_AT_ONCE = 1000
-"""Number of examples that are read from a file before they are predicted, which bounds the memory."""
+"""Number of examples to read from a file before they are predicted. It limits the memory."""
 
 
 class TrainedTask:
@@ -47,7 +47,7 @@ class TrainedTask:
 
         Texts are split by `elmokit.tokenize`. The result is the task's own frozen dataclass, for instance a
         `TaggedText` with `text`, `tokens`, `tags` and `entities`; its `to_dict()` is what `elmokit predict` writes as
-        JSON. Raises ValueError if the task needs more than this.
+        JSON. Raises ValueError if the value lacks something that the task needs.
         """
         return self.predict_all([value])[0]
 
@@ -63,11 +63,11 @@ class TrainedTask:
         A blank line of text, or between JSON objects, is yielded as a blank line, or as `null` in JSON.
 
         kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
-            None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
-            that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Text by its name
-            that begins as JSON, a table or columns is refused, because its kind is uncertain.
-        form: "text", "json", or one of the task's `other_forms`, such as "squad", of all examples together.
-        Raises ValueError, naming the file and the line, for what cannot be read.
+            None decides by the name: `.jsonl` is JSON; `-` and `.txt` are text, except the files of a data set that the
+            task knows, such as `test.txt` of the Stanford treebank; anything else is data. It raises ValueError if a
+            file is text by its name but begins like JSON, a table or columns, because its kind is uncertain.
+        form: "text", "json", or one of the task's `other_forms`, such as "squad", which covers all examples together.
+        Raises ValueError, naming the file and the line, for input that cannot be read.
         """
         forms = ("text", "json", *self.task.other_forms)
         if form not in forms:
@@ -94,20 +94,20 @@ class TrainedTask:
                 yield from self.task.to_text([pair]) if pair else [""]
 
     def model_predictions(self, examples: Sequence[Any]) -> list[Any]:
-        """What the task's model says of examples, in the form that `task.score` takes; `predict_all` is for users."""
+        """Predictions in the internal form that `task.score` takes. Users call `predict_all` instead."""
         return predict_all(self.task, self.model, examples, batch_size=self.record.training.batch_size)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
         """The scores on a file in the format of the training data, as the official scorer computes them.
 
-        A file that has no label of the training set is reported on stderr: nothing in it can be right.
+        Labels that the model does not know, or a file without labels, are reported on stderr: these cannot be right.
         """
         examples = read_files(self.task, [Path(path)], self.record.model, name=str(path)).examples
         report_foreign_labels(self.task, {str(path): examples}, self.record.symbols)
         return dict(self.task.score(examples, self.model_predictions(examples)))
 
     def _predictions(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any] | None]:
-        """Examples with what the model says of them; None for each None, which stands for a blank line."""
+        """Yield each example with its prediction. None, which means a blank line, stays None."""
         for group in batched(examples, size=EXAMPLES_AT_ONCE):
             made = iter(self.model_predictions([example for example in group if example is not None]))
             yield from (None if example is None else (example, next(made)) for example in group)
@@ -145,7 +145,7 @@ class TrainedTask:
         return reading.examples
 
     def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
-        """The lines of a file that is text by its name. Raises ValueError if its first lines are something else."""
+        """The lines of a file that its name says is text. Raises ValueError if its first lines are something else."""
         lines, head = with_head(lines)
         if other := other_than_text(head, has_columns=len(self.task.text_fields) > 1):
             say = "Say what it is: --input-kind text, json or data, or kind='text', 'json' or 'data'"
@@ -153,7 +153,7 @@ class TrainedTask:
         return lines
 
     def _of_lines(self, lines: Iterator[str], kind: str, *, name: str) -> Iterator[Any]:
-        """An example for each line, None for a blank one."""
+        """An example for each line; None for a blank line."""
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 yield None
@@ -175,7 +175,7 @@ def load_task(
     """Load a model that `elmokit train` has trained, with the weights of its best epoch so far.
 
     task: the run's task, if it is not one of elmokit's own.
-    elmo_model: where the biLM is now, if it has moved since training; another biLM is refused.
+    elmo_model: where the biLM is now, if it has moved since training; a different biLM raises ValueError.
     Raises FileNotFoundError if the run or the biLM is missing, and ValueError for files that do not fit together.
     """
     folder, device = expanded(folder), find_device(device)

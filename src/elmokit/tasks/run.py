@@ -1,4 +1,4 @@
-"""What the config.json in the folder of a run says, with everything resolved. Imports no torch."""
+"""The config.json in a run's folder, with everything resolved. Imports no torch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
 VERSION = 2
 MAX_SYMBOLS = 1000
-"""A CRF has a number for each pair of them; the data sets of the paper have some hundred at most."""
+"""A CRF has a weight for each pair of symbols. The data sets of the paper have about a hundred symbols at most."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TaskRecord:
     inputs: InputConfig
     training: TrainingConfig
     elmo_fingerprint: str | None
-    """Fingerprint of the frozen biLM, or of the vectors in its place; None without either."""
+    """Fingerprint of the frozen biLM, or of the vectors used instead; None without either."""
     symbols: list[str]
     """The labels (or genres) of the training set, as `Task.symbols` returns them."""
     files: Splits
@@ -46,7 +46,7 @@ class TaskRecord:
     digest: str | None = None
     """`data.digest` of the examples; None for a run that has not recorded it."""
     other_vectors: bool = False
-    """Whether vectors of another system are used in place of ELMo's; False for a run that has not recorded it."""
+    """Whether another system's vectors are used instead of ELMo's; False for a run that has not recorded it."""
 
     def __post_init__(self) -> None:
         if len(self.symbols) > MAX_SYMBOLS:
@@ -60,7 +60,7 @@ class TaskRecord:
         return TaskConfig(self.model, self.inputs, self.training)
 
     def with_elmo_model(self, model: str) -> TaskRecord:
-        """The record with the biLM in another place. Raises ValueError for a run without ELMo."""
+        """The record with another name or path of the biLM. Raises ValueError for a run without ELMo."""
         if self.inputs.elmo is None:
             raise ValueError(
                 f"the run has no ELMo, so it cannot read the biLM {printable(model)}; leave out --model, or elmo_model"
@@ -68,9 +68,9 @@ class TaskRecord:
         return replace(self, inputs=replace(self.inputs, elmo=replace(self.inputs.elmo, model=model)))
 
     def with_files(self, files: Splits) -> TaskRecord:
-        """The record with the places where its files are now; without test files, it keeps its own.
+        """The record with the new paths of its files. If `files` has no test files, it keeps the old ones.
 
-        Raises ValueError if the run began with another number of training or development files.
+        Raises ValueError if the run began with a different number of training or development files.
         """
         before = self.files
         if (len(files.train), len(files.dev)) != (len(before.train), len(before.dev)):
@@ -94,7 +94,7 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
 
 
 def record_of(config: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None = None) -> TaskRecord:
-    """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
+    """The record of an already parsed config.json. Raises ValueError, naming `where`, as `read_record` does."""
     values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, command="train")
     record = as_type(values, TaskRecord, where=where)
     model_config = (task or find_task(record.task)).model_config
@@ -103,10 +103,10 @@ def record_of(config: Mapping[str, Any], where: str | Path, task: Task[Any, Any]
 
 @contextmanager
 def named_by(run_dir: Path, *, unless: object, if_moved: str = "") -> Generator[None]:
-    """Errors of what a run's config.json names, its data and its biLM, say that it is named there.
+    """Add to errors about a run's data or biLM that its config.json names them.
 
-    unless: what the user gave in its place; if that is not None, errors stay as they are.
-    if_moved: what to do about a file that has moved, for the error of one that is missing.
+    unless: what the user gave instead; if it is not None, errors stay as they are.
+    if_moved: advice about a file that has moved, for the error about a missing file.
     """
     try:
         yield
@@ -120,7 +120,7 @@ def named_by(run_dir: Path, *, unless: object, if_moved: str = "") -> Generator[
 
 
 def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:
-    """The files of a data set. Raises what `Task.find` does, and ValueError for a file that cannot be read again."""
+    """The files of a data set. Raises what `Task.find` raises, and ValueError for a file that can be read only once."""
     splits = data if isinstance(data, Splits) else task.find(expanded(data))
     for path in splits.paths:
         if is_read_once(path):
@@ -130,6 +130,6 @@ def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:
 
 
 def absolute_model(model: str) -> str:
-    """What config.json says of a biLM: the name of a model, or an absolute path."""
+    """How config.json names a biLM: the name of a model, or an absolute path."""
     path = resolve_model(model)
     return model if is_model_name(model) else str(path.resolve())

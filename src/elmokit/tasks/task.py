@@ -1,6 +1,6 @@
-"""A task as the loop, the command line and `load_task` see it, the names of all tasks, and what results are made of.
+"""The `Task` interface that the loop, the command line and `load_task` use; task names; and types for results.
 
-Imports no torch: a task is imported when it is asked for.
+Imports no torch, and imports a task only when it is requested.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TASKS = {
 
 @dataclass
 class Reading(Generic[E]):
-    """The examples of a file, and the number of skipped ones by reason."""
+    """The examples of a file, and how many were skipped, by reason."""
 
     examples: list[E]
     skipped: Counter[str] = field(default_factory=lambda: Counter[str]())
@@ -54,7 +54,7 @@ class Reading(Generic[E]):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What users get for an example: the interface of the tasks' own frozen dataclasses of lists, texts and numbers."""
+    """The result for one example. Each task has a frozen dataclass of lists, strings and numbers that implements it."""
 
     def to_dict(self) -> dict[str, Any]:
         """The object that `elmokit predict --format json` writes."""
@@ -62,7 +62,7 @@ class Prediction:
 
 
 class Task(ABC, Generic[E, P]):
-    """All differences between the tasks. A task is a subclass; it has no state, and one instance, `TASK`."""
+    """Everything that differs between tasks. A task is a subclass without state; its only instance is `TASK`."""
 
     name: ClassVar[str]
     """Name on the command line and in run folders, for instance `named-entities`."""
@@ -73,78 +73,78 @@ class Task(ABC, Generic[E, P]):
     model_config: ClassVar[type[Any]]
     """Type of `TaskConfig.model`."""
     model: ClassVar[str]
-    """Place of the model's class, or of a function that makes one: `module:name`. The module needs torch."""
+    """Where to import the model's class, or a function that builds the model: `module:name`. The module needs torch."""
     recipes: ClassVar[Recipes]
     """Recipes by name: `paper` has the published sizes, `cpu` trains in minutes on two cores, `cpu-converged` until the
     score stops improving."""
     symbols_are_labels: ClassVar[bool] = True
-    """False for other symbols, such as genres."""
+    """Whether the symbols are labels; false if they are something else, such as genres."""
     text_fields: ClassVar[tuple[str, ...]] = ("text",)
-    """The fields of JSON that a line of raw text has; a tab separates two of them."""
+    """The JSON fields that a line of raw text contains, separated by tabs."""
     other_forms: ClassVar[Mapping[str, Callable[[Iterable[Any]], Iterator[str]]]] = {}
-    """Other forms of output than text and JSON by name, such as the file that SQuAD's own script scores. Each gets the
-    pairs of an example and its prediction."""
+    """Output formats other than text and JSON, by name, such as the file that SQuAD's own script scores. Each function
+    receives pairs of an example and its prediction."""
 
     def find(self, folder: Path) -> Splits:
-        """The files of a data set in a folder. Raises ValueError, listing the expected names, if there is none."""
+        """Find a data set's files in a folder. Raises ValueError, listing the expected names, if there is none."""
         return find_splits(folder, self.files, task_name=self.name.replace("-", " "))
 
     @abstractmethod
     def read(self, path: Path, config: Any, training: bool) -> Reading[E]:
-        """The examples of a file, for training or for evaluation. config: the model's."""
+        """Read the examples of a file, for training or for evaluation. config: the model's (`TaskConfig.model`)."""
 
     def read_to_predict(self, path: Path, config: Any, *, as_text: bool) -> Reading[E]:
-        """The examples of a file to predict; those without labels ask for something all the same.
+        """Read the examples of a file to predict. An example without labels still says what to predict.
 
-        as_text: the file is written again, so a block without an example has one that asks for nothing.
+        as_text: the output repeats the file as text, so a block with nothing to predict is an example too.
         """
         return self.read(path, config, False)
 
     def sentences(self, example: Any) -> Sequence[Sequence[str]]:
-        """All sentences of an example for which the model needs vectors. Their words and activations are kept."""
+        """All sentences of an example that the model needs vectors for. A run keeps their words and activations."""
         return [example.tokens]
 
     def keep_together(self, example: Any) -> Hashable:
-        """What an example shares with others that must not be apart in training and development sets.
+        """A key: examples with the same key go to the same set, training or development.
 
-        By default its document; without one, its sentences.
+        By default, the key is the example's document; without a document, its sentences.
         """
         return getattr(example, "document", "") or tuple(map(tuple, self.sentences(example)))
 
     @abstractmethod
     def symbols(self, examples: Iterable[E]) -> list[str]:
-        """The names that the model must know from the training set, in a fixed order: the labels of most tasks, the
-        genres of coreference; empty for a task that has none.
+        """The names that the model must know from the training set, in a fixed order. For most tasks these are labels,
+        for coreference genres. A task without such names returns an empty list.
         """
 
     def label_names(self, symbols: Iterable[str]) -> list[str]:
-        """The labels that the symbols stand for, such as the kinds of entities of tags."""
+        """The labels that the symbols encode. For instance, tags encode kinds of entities."""
         return list(symbols)
 
     def build(self, config: Any, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-        """The model, with fresh weights. Its module is imported only now."""
+        """Build the model with fresh weights. Only this imports the model's module."""
         module, _, name = self.model.partition(":")
         return getattr(importlib.import_module(module), name)(config, inputs, symbols)
 
     @abstractmethod
     def score(self, examples: Sequence[E], predictions: Sequence[P]) -> Mapping[str, float]:
-        """Numbers by name, as the official scorer computes them."""
+        """Scores by name, computed as the official scorer does."""
 
     @abstractmethod
     def from_json(self, fields: Mapping[str, Any]) -> E:
-        """An unlabelled example from the fields of a JSON object. Raises ValueError if it cannot be one."""
+        """Make an unlabelled example from the fields of a JSON object. Raises ValueError if that is not possible."""
 
     @abstractmethod
     def to_text(self, predictions: Iterable[tuple[E, P]]) -> Iterator[str]:
-        """Examples and their predictions in the usual format of the task: lines, without the line feed of the last one.
+        """Yield examples and their predictions as lines in the task's usual format; the last line has no line feed.
 
-        If a blank line ends a sentence, it is the last line. Examples of one block, such as the predicates of a
-        sentence, follow each other.
+        In a format that ends a sentence with a blank line, that line comes last. Examples of one block, such as the
+        predicates of a sentence, must be adjacent.
         """
 
     @abstractmethod
     def result(self, example: E, prediction: P) -> Prediction:
-        """What users get for an example and its prediction."""
+        """The result that users get for an example and its prediction."""
 
     def from_text(self, line: str) -> E:
         """Make an unlabelled example from a line of raw text, tokenised by `elmokit.tokenize`.
@@ -158,14 +158,14 @@ class Task(ABC, Generic[E, P]):
         return self.from_json(dict(zip(self.text_fields, parts, strict=True)))
 
     def recipe(self, name: str) -> TaskConfig:
-        """The config that a recipe gives. Raises ValueError for a name that the task does not have."""
+        """The config of a recipe. Raises ValueError if the task has no recipe of that name."""
         if name not in self.recipes:
             raise ValueError(f"unknown recipe {name!r} of {self.name}; expected one of {', '.join(self.recipes)}")
         return self.recipes[name]()
 
 
 class LabelTask(Task[Any, "LabelPrediction"]):
-    """A task whose examples have a `label`, which is None if it is not known."""
+    """A task whose examples have a `label`. An unknown label is None."""
 
     metric = "accuracy"
 
@@ -173,7 +173,7 @@ class LabelTask(Task[Any, "LabelPrediction"]):
         return sorted({example.label for example in examples if example.label is not None})
 
     def score(self, examples: Sequence[Any], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
-        """Accuracy, and the mean F1 of the labels, in percent. Every example has a label."""
+        """Accuracy, and the mean F1 of the labels, in percent. Every example must have a label."""
         pairs = [(example.label, each.label) for example, each in zip(examples, predictions, strict=True)]
         gold, predicted = ({(label, number) for number, label in enumerate(side)} for side in zip(*pairs, strict=True))
         by_label = scores_by_label(gold=gold, predicted=predicted)
@@ -189,9 +189,9 @@ class LabelTask(Task[Any, "LabelPrediction"]):
 def find_splits(folder: Path, names: FileNames, *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
-    A data set whose development file is named "" has none. A name may be of a part of a file: `train.json#4:`.
+    If the name of the development file is "", the data set has none. A name may mean a part of a file: `train.json#4:`.
 
-    Raises ValueError, listing the names, if there is none.
+    Raises ValueError, listing the names, if the folder has none of the data sets.
     """
     for train, dev, test in names:
         if all((folder / name.partition("#")[0]).is_file() for name in (train, dev) if name):
@@ -206,12 +206,12 @@ def find_splits(folder: Path, names: FileNames, *, task_name: str) -> Splits:
 
 
 def labels_of_tags(tags: Iterable[str]) -> list[str]:
-    """The labels of tags: `B-PER` is of the label `PER`, and `O` of none."""
+    """The labels of tags: `B-PER` has the label `PER`, and `O` has none."""
     return list(dict.fromkeys(re.sub("^[BILU]-", "", tag) for tag in tags if tag != "O"))
 
 
 def shortened(text: str) -> str:
-    """The text in quotes, cut to be read at a glance."""
+    """The text in quotes, cut to `_MOST_CHARACTERS`."""
     return repr(text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]}...")
 
 
@@ -220,9 +220,9 @@ def shown_labels(label: str, probabilities: dict[str, float]) -> str:
 
 
 def find_task(name: str) -> Task[Any, Any]:
-    """Import the task of that name, or short name (`ner`), in any case.
+    """Import a task by its name or short name (`ner`), in upper or lower case.
 
-    Raises ValueError, suggesting the nearest name, if there is none.
+    Raises ValueError, suggesting the nearest name, if there is no such task.
     """
     known = name.lower().replace("_", "-")
     for task, short_name in TASKS.items():
@@ -247,7 +247,7 @@ def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> T
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """Some successive tokens of a text."""
+    """Some consecutive tokens of a text."""
 
     text: str
     """As the text spells it: `whole[start:end]`."""
@@ -256,7 +256,7 @@ class TextSpan:
     """Indices of the first and the last token, both part of the span."""
     start: int
     end: int
-    """Offsets of the first character, and of the one after the last."""
+    """Offsets of the characters; `end` is exclusive."""
 
     def __repr__(self) -> str:
         return f"<{self.text!r} {self.start}:{self.end}>"
@@ -272,9 +272,9 @@ class Passage:
 
     @classmethod
     def of(cls, tokens: list[str], text: str | None) -> Passage:
-        """The tokens of a text. Without one, they are joined by spaces.
+        """Find the tokens in their text. Without a text, join them with spaces.
 
-        Raises ValueError, naming the token, where tokens and text differ.
+        Raises ValueError, naming the token, if tokens and text differ.
         """
         if text is not None:
             return cls(text, tokens, token_offsets(text, tokens))
@@ -292,7 +292,7 @@ class Passage:
 
 
 def tokens_of(text: str, *, where: str = "") -> list[str]:
-    """The tokens of a text. Raises ValueError, which begins with `where`, if there are none."""
+    """The tokens of a text. Raises ValueError if there are none; its message begins with `where`."""
     tokens = tokenize(text)
     if not tokens:
         raise ValueError(f"{where}{first_token(text)} has no tokens; expected at least one word")
@@ -306,7 +306,7 @@ class _TextOrTokens:
 
 
 def text_and_tokens(values: Mapping[str, object], *, where: str) -> tuple[str | None, list[str] | None]:
-    """The text in a JSON object, its tokens, or both. Raises ValueError for neither, and for tokens of another text."""
+    """The text in a JSON object, its tokens, or both. Raises ValueError if both are missing, or if they differ."""
     given = picked(values, _TextOrTokens, where=where)
     if given.tokens is not None:
         check_tokens(given.tokens, where=where)
@@ -317,13 +317,13 @@ def text_and_tokens(values: Mapping[str, object], *, where: str) -> tuple[str | 
 
 
 def sentence_of(values: Mapping[str, object], *, where: str) -> tuple[list[str], str | None]:
-    """The tokens of a sentence in a JSON object, and the text that they are from, if it has that."""
+    """The tokens of a sentence in a JSON object, and their text if it is given."""
     text, tokens = text_and_tokens(values, where=where)
     return (tokens_of(text or "") if tokens is None else tokens), text
 
 
 def check_tokens(tokens: Sequence[str], *, where: str) -> None:
-    r"""Raise ValueError for no token at all, and for one that is empty or has spaces, tabs or line ends in it."""
+    r"""Raise ValueError if there are no tokens, or if one is empty or contains spaces, tabs or line ends."""
     if not tokens or not all(token and NOT_IN_A_TOKEN.isdisjoint(token) for token in tokens):
         shown = first_token(str([*tokens]))
         raise FormatError(

@@ -1,4 +1,4 @@
-"""What the loop expects of a task's model, and what the models that give labels, or a tag to each token, share."""
+"""The interface of a task's model that the loop uses, and the shared parts of classifiers and taggers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TaskModel(nn.Module, ABC):
     """Examples -> loss or predictions. Apart from dropout, no result depends on the contents of padding, or on which
     other examples are in the batch.
 
-    labels: what the model can give, in the order of its scores.
+    labels: the labels that the model can predict, in the order of its scores.
     """
 
     def __init__(self, inputs: TokenInputs, labels: Sequence[str] = ()) -> None:
@@ -42,7 +42,7 @@ class TaskModel(nn.Module, ABC):
 
     @abstractmethod
     def predict(self, examples: Sequence[Any]) -> list[Any]:
-        """One prediction per example, which does not depend on the labels in the examples."""
+        """One prediction per example. It does not depend on the labels in the examples."""
 
     def ids_of_tags(self, examples: Sequence[Any]) -> Int[Tensor, "B T"]:
         """Indices of the tags of training examples, 0 at padding."""
@@ -66,7 +66,7 @@ class Classifier(TaskModel):
         """Scores of the labels, before the softmax."""
 
     def forward(self, examples: Sequence[Any]) -> Float[Tensor, ""]:
-        """Mean cross entropy of the labels of training examples, which are all known."""
+        """Mean cross entropy of training examples. Each label must be one of the model's."""
         scores = self.scores(examples)
         gold = torch.tensor([self.label_ids[example.label] for example in examples])
         return functional.cross_entropy(scores, gold.to(scores.device))
@@ -121,7 +121,7 @@ class Tagger(TaskModel):
 
 
 class NameTagger(Tagger):
-    """The tagger of named entities, whose tags are legal BIOUL."""
+    """The tagger of named entities. It predicts only legal sequences of BIOUL tags."""
 
     def __init__(self, config: TaggerConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(config, inputs, labels, allowed=bioul_transitions(labels))
@@ -138,7 +138,7 @@ class WordTags:
 
 
 class WordTagger(Tagger):
-    """The tagger of words, whose tags may follow each other in any order; its config is a `TagsConfig`."""
+    """The tagger of words. Its tags may follow each other in any order; its config is a `TagsConfig`."""
 
     def __init__(self, config: Any, inputs: TokenInputs, labels: Sequence[str]) -> None:
         allowed = torch.ones(len(labels) + 1, len(labels) + 1, dtype=torch.bool)
@@ -152,7 +152,7 @@ class WordTagger(Tagger):
 
 
 def glorot(layer: nn.Linear) -> nn.Linear:
-    """Give a layer Glorot-uniform weights (Glorot and Bengio, 2010), and biases of zero if any; returns the layer."""
+    """Give a layer Glorot-uniform weights (Glorot and Bengio, 2010) and zero biases, if it has any. Returns it."""
     nn.init.xavier_uniform_(layer.weight)
     if layer.bias is not None:  # pyright: ignore[reportUnnecessaryComparison] - torch's stubs lack bias=False
         nn.init.zeros_(layer.bias)

@@ -1,4 +1,4 @@
-"""Training a task's model on a folder of data: a new run, or one that is resumed."""
+"""Trains a task's model on a folder of data, in a new run or a resumed one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import recognise
 
 EXAMPLES_FOR_SCALES = 500
-"""Spread evenly over the training set, enough to estimate a mean."""
+"""Training examples that measure the layers' scales, spread evenly over the set; enough to estimate a mean."""
 IF_MODEL_MOVED = "; if it has moved, say where it is: --model M, or elmo_model=M"
 IF_DATA_MOVED = "; if the data have moved, say where they are: --data DIR or --train FILE ..., or data=DIR"
 NO_TEST_FILE = "the data have no test file to score"
@@ -79,13 +79,13 @@ def train(
     cache: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
-    """Train on the files of a folder, or on the files in a `Splits`, into a new run folder; returns that folder.
+    """Train on the files of a folder, or on the files in a `Splits`. Return the new run folder.
 
     data: a `Splits` without a development file holds out a tenth of the training files (see `dev_share`).
     config: all settings; None is the recipe `cpu`.
     settings: changes of that recipe, written as `field=value`.
-    test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
-        Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
+    test: score the test files at the end. Choose settings by the development set, and use this for the last run only.
+        Without it, the run only keeps vectors for the words of the test files (see `new_word_table`).
     cache: folder of the activations of frozen biLMs (`system.paths.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
@@ -103,7 +103,7 @@ def train(
         parts = _new_parts(task, config, files, examples, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
         loop = _new_loop(parts, examples, run_dir)
-        start_writing(run_dir)  # what can be refused was refused before
+        start_writing(run_dir)  # all checks of the input come before this
         if parts.words is not None:
             save_word_table(run_dir, parts.words)
         write_record(run_dir, parts.record)  # last, because a folder with a config.json is a run
@@ -125,10 +125,10 @@ def resume_task(
     """Continue a run after its last finished epoch; it ends as if it had never stopped.
 
     settings: only `max_epochs=N`, `patience=N` and `min_steps=N`.
-    data, elmo_model: where the files and the biLM are now, if they have moved; others are refused.
+    data, elmo_model: where the files and the biLM are now, if they have moved; different ones raise ValueError.
     test: score the test files at the end, even if the run had ended before.
     Raises FileNotFoundError when the folder is not a run; ValueError or OSError when its checkpoint, or the weights of
-    its best epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
+    its best epoch, cannot be read (nothing is changed then); InUseError, an OSError, when another process uses the run.
     """
     device = find_device(device)
     run_dir = expanded(run_dir)
@@ -154,7 +154,7 @@ def resume_task(
         examples = examples if test else replace(examples, test={})
         parts = ModelParts[Any, Any].of_run(run_dir, task, record, elmo_model=elmo_model, cache=cache, device=device)
         if (run_dir / CHECKPOINT_FILE).exists():
-            parts.read_weights(run_dir / CHECKPOINT_FILE, prefix=MODEL_PREFIX)  # compared before memory is taken
+            parts.read_weights(run_dir / CHECKPOINT_FILE, prefix=MODEL_PREFIX)  # checked before allocating memory
         loop = _new_loop(parts, examples, run_dir)
         loop.load()
         if record != before:
@@ -193,7 +193,7 @@ def _new_parts(
     cache: str | Path | None,
     device: torch.device,
 ) -> ModelParts[E, P]:
-    """What a new run's model is made of; the record has the biLM's place and the width of the word vectors."""
+    """The parts of a new run's model. The record has the biLM's resolved path and the actual width of word vectors."""
     inputs, words = config.inputs, None
     if inputs.elmo is not None:
         inputs = replace(inputs, elmo=replace(inputs.elmo, model=absolute_model(inputs.elmo.model)))
@@ -218,7 +218,7 @@ def _new_parts(
 
 
 def _new_loop(parts: ModelParts[E, P], examples: TaskExamples[E], run_dir: Path) -> TaskTraining[E, P]:
-    """A loop at its start; the layers of all sentences are computed here."""
+    """A loop before its first epoch. This also computes the layers of all sentences."""
     task, config = parts.task, parts.record.training
     if (frozen := frozen_layers(parts.elmo)) is not None:
         training, others = sentences_of(task, examples)
@@ -234,7 +234,7 @@ def _new_loop(parts: ModelParts[E, P], examples: TaskExamples[E], run_dir: Path)
 def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
     """Train until the run stops, and log the result.
 
-    A log that has the result already stays as it is, unless test files, which may have changed, are scored.
+    If the log already has the result, it stays as it is, unless test files are scored: these may have changed.
     """
     log = loop.run_dir / METRICS_NAME
     earlier = _results(log)
@@ -289,7 +289,7 @@ def _result(
 
 @dataclass(frozen=True)
 class ModelParts(Generic[E, P]):
-    """What a task's model is made of; `words` and `elmo` are None for a config without them."""
+    """The parts of a task's model; `words` and `elmo` are None for a config without them."""
 
     task: Task[E, P]
     record: TaskRecord
@@ -308,9 +308,9 @@ class ModelParts(Generic[E, P]):
         cache: str | Path | None = None,
         device: torch.device,
     ) -> ModelParts[E, P]:
-        """Open the parts of a run. Raises ValueError if the biLM is not the one that it was trained with.
+        """Open the parts of a run. Raises ValueError if the biLM is not the one that the run was trained with.
 
-        elmo_model: what the user gave in place of the biLM that config.json names.
+        elmo_model: what the user gave instead of the biLM that config.json names.
         """
         with named_by(run_dir, unless=elmo_model, if_moved=IF_MODEL_MOVED):
             elmo = read_elmo(record.inputs.elmo, cache=cache, device=device)
@@ -326,7 +326,7 @@ class ModelParts(Generic[E, P]):
     def new_model(self) -> TaskModel:
         """A model with fresh weights from the seed.
 
-        The seed is set again after the inputs, so that the rest of the model starts with ELMo as it does without.
+        The seed is set again after the inputs, so that the rest of the model starts the same with and without ELMo.
         """
         seed = self.record.training.seed
         with seeded(seed):
@@ -336,17 +336,17 @@ class ModelParts(Generic[E, P]):
         return model.to(self.device)
 
     def read_weights(self, path: Path, *, prefix: str = "") -> dict[str, Tensor]:
-        """Read the weights in a file, compared with the model, which is built without memory.
+        """Read the weights in a file, and compare them with a model built on the meta device, without memory.
 
-        prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
-        Raises FormatError for a model that cannot be built, and as `check_tensors` does.
+        prefix: prefix of the model's tensors in the file; if it is empty, the file has no other tensors.
+        Raises FormatError for a model that cannot be built, and what `check_tensors` raises.
         """
         weights = tensors_under(prefix, read_tensors(path))
         try:
             with on_meta_device():
                 inputs = TokenInputs(self.record.inputs, words=self.words, elmo=self.elmo)
                 model = self.task.build(self.record.model, inputs, self.record.symbols)
-        except (ValueError, RuntimeError, OverflowError) as error:  # torch has a largest number of numbers
+        except (ValueError, RuntimeError, OverflowError) as error:  # torch limits the size of a tensor
             raise FormatError(path.with_name(CONFIG_NAME), f"describes no model: {error}") from None
         check_tensors(path, weights, model.state_dict())
         return weights
@@ -355,9 +355,9 @@ class ModelParts(Generic[E, P]):
 def read_elmo(
     config: ElmoInput | None, *, cache: str | Path | None, device: str | torch.device | None
 ) -> VectorSource | BiLM | None:
-    """Open the biLM if it is trained, the activations of a frozen one, or another system's vectors; None without ELMo.
+    """Open the biLM to train, the activations of a frozen one, or another system's vectors; None without ELMo.
 
-    Raises ValueError if vectors from a file are to be trained, and what reading a model raises.
+    Raises ValueError if the config wants to train vectors from a file, and what reading a model raises.
     """
     if config is None:
         return None

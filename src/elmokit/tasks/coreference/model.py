@@ -1,4 +1,4 @@
-"""End-to-end coreference: score all spans, keep the best, find an antecedent for each or none (Lee et al., 2017)."""
+"""End-to-end coreference: score all spans, keep the best, give each an antecedent or none (Lee et al., 2017)."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class CoreferenceResolver(TaskModel):
         self.score_pair: Final = PairScorer(config, span_dim=span_dim, num_genres=len(self.genre_ids))
 
     def forward(self, examples: Sequence[CoreferenceDocument]) -> Float[Tensor, ""]:
-        """Mean over the documents of the negative log likelihood of all correct antecedents of each span, summed.
+        """Negative log likelihood of all correct antecedents, summed over spans and averaged over documents.
 
-        While training, at most `max_train_sentences` of each document are read, starting at a random sentence.
+        Training reads at most `max_train_sentences` of each document, starting at a random sentence.
         """
         losses: list[Tensor] = []
         for document in examples:
@@ -78,7 +78,7 @@ class CoreferenceResolver(TaskModel):
         return [_clusters(*self._antecedent_scores(document)) for document in examples]
 
     def _antecedent_scores(self, document: CoreferenceDocument) -> tuple[Spans, Float[Tensor, "K M"]]:
-        """The kept spans, and the scores of their antecedents: column 0 is none, column m the m-th span before.
+        """The kept spans, and the scores of their antecedents: column 0 for none, column m for the m-th span before.
 
         M is one more than the largest number of antecedents of a span. Documents are read one at a time, because
         spans of different documents are never compared.
@@ -115,8 +115,8 @@ class CoreferenceResolver(TaskModel):
 class PairScorer(nn.Module):
     """Scores the earlier span of a pair as antecedent of the later one, from `[later; earlier; product; features]`.
 
-    The features are whether the speaker is the same, the genre, and the distance in spans. The first layer's product
-    with each span is computed once per span instead of once per pair, which gives the same sum.
+    The features are whether the speaker is the same, the genre, and the distance in spans. The first layer multiplies
+    each span once instead of once per pair, which gives the same sum.
     """
 
     def __init__(self, config: CoreferenceConfig, *, span_dim: int, num_genres: int) -> None:
@@ -126,7 +126,7 @@ class PairScorer(nn.Module):
         self.genres: Final = nn.Embedding(1 + num_genres, config.feature_dim, padding_idx=0)
         self.distances: Final = nn.Embedding(NUM_DISTANCE_BUCKETS, config.feature_dim)
         for embedding in (self.speakers, self.genres, self.distances):
-            nn.init.xavier_uniform_(embedding.weight)  # TensorFlow's default, as Lee et al.'s code
+            nn.init.xavier_uniform_(embedding.weight)  # TensorFlow's default, as in Lee et al.'s code
         nn.init.zeros_(self.genres.weight.detach()[0])  # an unknown genre, which never occurs in training
         self.dropout: Final = nn.Dropout(config.dropout_rate)
         self.first_layer: Final = glorot(nn.Linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim))
@@ -172,7 +172,7 @@ def _antecedent_exists(num_spans: int, *, max_antecedents: int) -> Bool[Tensor, 
 def _correct_antecedents(
     spans: Spans, clusters: Sequence[Sequence[tuple[int, int]]], *, max_antecedents: int
 ) -> Bool[Tensor, "K M"]:
-    """True at the earlier spans of a span's own cluster; at column 0 if there is no such span."""
+    """True at the earlier spans of the same cluster, or at column 0 if there are none."""
     cluster_of = {mention: number for number, cluster in enumerate(clusters) for mention in cluster}
     numbers = torch.tensor([cluster_of.get(bounds, -1) for bounds in spans.bounds()], dtype=torch.long)
     exists = _antecedent_exists(len(numbers), max_antecedents=max_antecedents)
@@ -214,7 +214,7 @@ def part_of(document: CoreferenceDocument, *, start: int, num_sentences: int) ->
 
 
 def _rest_of_scorer(config: CoreferenceConfig) -> list[nn.Module]:
-    """The scorer's layers after the first of two hidden ones. Biases start at zero; in Lee et al.'s code, at random."""
+    """A scorer's layers after its first hidden layer. Biases start at zero; in Lee et al.'s code, at random."""
     return [
         nn.ReLU(),
         nn.Dropout(config.dropout_rate),

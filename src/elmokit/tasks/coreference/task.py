@@ -1,6 +1,6 @@
-"""The task of coreference: an example is a document of CoNLL-2012, e2e-coref's JSON lines, or CorefUD.
+"""The coreference task: an example is a document of CoNLL-2012, e2e-coref's JSON lines, or CorefUD.
 
-Scores as in CoNLL-2012; output as its columns or as JSON.
+Scores are those of CoNLL-2012; output is its columns or JSON.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _COREFUD_ENTITY = re.compile(r"\((?P<opened>[^()-]+)(?:-[^()]*)?(?P<ends>\))?|(?
 class CoreferenceDocument:
     """Sentences, and clusters of mentions that refer to the same thing.
 
-    A mention is its first and last token, both included, counted through the document. The mentions of a cluster are
-    sorted. The clusters are in the order of the official scorer, which counts a mention of several clusters for the
-    last of them. Clusters of a single mention are kept if the file has them.
+    A mention is its first and last token, both included. Tokens are counted from the start of the document. The
+    mentions of a cluster are sorted. The clusters are in the order of the official scorer. If several clusters have the
+    same mention, the scorer counts it for the last one. Clusters of a single mention are kept if the file has them.
     """
 
     name: str
@@ -71,12 +71,12 @@ class CoreferenceDocument:
 def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument]:
     """Read a file one document (in CoNLL-2012, one part of a document) at a time.
 
-    A file that begins with `{` is JSON lines with `doc_key`, `sentences`, `speakers` and `clusters`, as e2e-coref has
-    them; one that begins with a comment `# ` or a row of ten columns is CoNLL-U with `Entity=` in its last column, as
-    CorefUD has it. Anything else is CoNLL-2012, whose tokens become plain (`plain_token`).
-    Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair, anything
-    else in their place, mentions outside their document, and documents that are empty or do not end. Warns if a tenth
-    of the sentences are very long, and of discontinuous mentions, which are left out.
+    A file that begins with `{` is JSON lines with `doc_key`, `sentences`, `speakers` and `clusters`, as in e2e-coref. A
+    file that begins with a comment `# ` or a row of ten columns is CoNLL-U with `Entity=` in its last column, as in
+    CorefUD. Anything else is CoNLL-2012; its tokens become plain (`plain_token`).
+    Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair, other text
+    instead of brackets, mentions outside their document, and documents that are empty or do not end. Warns if a tenth
+    of the sentences are very long, and about discontinuous mentions, which are left out.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
@@ -109,7 +109,7 @@ def _of_conll2012(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocume
 
 @dataclass(frozen=True, slots=True)
 class _JSONDocument:
-    """The fields of a line of e2e-coref that are read."""
+    """The fields to read from a line of e2e-coref."""
 
     doc_key: str
     sentences: list[list[str]]
@@ -171,10 +171,10 @@ def _corefud_document(sentences: list[conllu.ConlluSentence]) -> CoreferenceDocu
                         where = f"{sentence.name}, line {sentence.first_line + row}"
                         raise ValueError(f"{where}: {first_token(entity)} ends here without having begun")
                     first, last = opened[entity].pop(), num_words - 1
-                    if first <= last:  # else all of it is empty nodes
+                    if first <= last:  # otherwise it has only empty nodes
                         clusters[entity].append((first, last))
     begun = [entity for entity, starts in opened.items() if starts]
-    name = sentences[0].comment("newdoc id") or os.path.basename(sentences[0].name)  # wherever the file is
+    name = sentences[0].comment("newdoc id") or os.path.basename(sentences[0].name)  # the same in any folder
     if begun:
         raise ValueError(f"{sentences[0].name}: {first_token(begun[0])} has no end in document {first_token(name)}")
     for entity in [entity for entity in clusters if "[" in entity]:  # `e5[1/2]` is the first of two pieces
@@ -238,21 +238,21 @@ class CoreferenceConfig:
     max_width: int = 10
     """Tokens of the longest span."""
     spans_per_word: float = 0.4
-    """Number of spans that are kept, as a share of the number of the document's tokens."""
+    """Number of spans to keep, per token of the document."""
     max_antecedents: int = 250
-    """Number of kept spans before a span that are compared with it."""
+    """A kept span is compared with at most this many kept spans before it."""
     feature_dim: int = 20
     """Width of the embeddings of a span's width and of a pair's speakers, genre and distance."""
     scorer_dim: int = 150
     """Width of the two hidden layers that score a span, and of the two that score a pair."""
     input_dropout_rate: float = 0.5
-    """Dropout of the tokens' vectors; ELMo's 0.5 (Peters, appendix) is this one."""
+    """Dropout of the tokens' vectors. It includes the dropout of ELMo's vectors, 0.5 (Peters, appendix)."""
     recurrent_dropout_rate: float = 0.2
     """Dropout of the biLSTM's state."""
     dropout_rate: float = 0.2
     """Dropout of the biLSTM's output, the hidden layers and the features."""
     max_train_sentences: int = 50
-    """Number of sentences of a document that a training step reads, from a random one on; 0 reads all."""
+    """Number of sentences of a document that a training step reads, starting at a random one; 0 reads all."""
 
     def __post_init__(self) -> None:
         check_bounds(
@@ -335,9 +335,9 @@ class ResolvedDocument(Prediction):
 
     name: str
     text: str
-    """The document as it was given; the tokens joined by spaces if only these were given."""
+    """The document as it was given, or the tokens joined by spaces if only tokens were given."""
     sentences: list[list[str]]
-    """Tokens of each sentence; mentions count tokens through the document."""
+    """Tokens of each sentence. Mentions count tokens from the start of the document."""
     clusters: list[list[TextSpan]]
     """At least two mentions each, in the order of the document."""
 
@@ -389,9 +389,9 @@ class Coreference(Task[CoreferenceDocument, Clusters]):
     def from_json(self, fields: Mapping[str, Any]) -> CoreferenceDocument:
         """`{"sentences": [["Ann", "slept", "."], ["She", "snored", "."]]}`, or `{"text": "Ann slept. She snored."}`.
 
-        Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. A `"text"` next to either is the one that the
-        tokens are from. `"name"`, if given, is the document's name, from which the genre is read as for the training
-        set; `"speakers"` has one speaker for each of the `"sentences"`.
+        Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. A `"text"` next to either is the text of these
+        tokens. `"name"`, if given, is the document's name, which gives the genre as in the training set. `"speakers"`
+        has one speaker for each of the `"sentences"`.
         """
         given = picked(fields, _Document, where="the document")
         sentences = given.sentences
@@ -416,7 +416,7 @@ class Coreference(Task[CoreferenceDocument, Clusters]):
         return CoreferenceDocument(given.name, 0, sentences, repeated, clusters=[], located=located)
 
     def to_text(self, predictions: Iterable[tuple[CoreferenceDocument, Clusters]]) -> Iterator[str]:
-        """The columns of CoNLL-2012, which its scorer reads, with `-` for unknown cells. White space is one space."""
+        """The columns that the scorer of CoNLL-2012 reads, with `-` for unknown cells. White space becomes a space."""
         for example, clusters in predictions:
             yield _columns(example, clusters)
 
@@ -469,7 +469,7 @@ def _columns(example: CoreferenceDocument, prediction: Clusters) -> str:
 
 
 def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
-    """Cells `(0`, `1)`, `(2)` or `-`, several separated by |. The longest of mentions that begin together is first."""
+    """Cells `(0`, `1)`, `(2)` or `-`, several separated by |. If mentions begin together, the longest comes first."""
     cells: list[list[str]] = [[] for _ in range(num_tokens)]
     mentions = [(first, last, number) for number, cluster in enumerate(clusters) for first, last in cluster]
     for first, last, number in sorted(mentions, key=lambda mention: (mention[0], -mention[1])):

@@ -39,7 +39,7 @@ class EntailmentClassifier(Classifier):
             glorot(layer)  # as in AllenNLP's esim
 
     def scores(self, examples: Sequence[SentencePair]) -> Float[Tensor, "B K"]:
-        """Scores of the labels. Premises, followed by hypotheses, are one batch (2B) except in the alignment."""
+        """Scores of the labels. All layers but the alignment see premises, then hypotheses, as one batch (2B)."""
         vectors = self.inputs([*(pair.premise for pair in examples), *(pair.hypothesis for pair in examples)])
         encoded = self.encoder(self.lstm_dropout(vectors.inputs), vectors.mask)
         aligned = _aligned(torch.cat([encoded, vectors.outputs], dim=2), vectors.mask)

@@ -1,4 +1,4 @@
-"""The task of entailment: an example is a pair of sentences; the score is accuracy; the output is a label per pair."""
+"""The entailment task: an example is a pair of sentences; the score is accuracy; the output is one label per pair."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """Two sentences, and whether the first one, the premise, entails the second, or another relation of the two."""
+    """Two sentences and their relation, for instance that the first (the premise) entails the second."""
 
     premise: list[str]
     hypothesis: list[str]
     label: str | None
-    """Usually one of `LABELS`; None if the annotators did not agree: such a pair counts in no result."""
+    """Usually one of `LABELS`; None if the annotators did not agree. Results leave such a pair out."""
 
 
 def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
@@ -57,7 +57,7 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
 
     The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; in SICK, they are
     sentence_A, sentence_B, and entailment_judgment or entailment_label. Any label is read. `LABELS` may be in upper
-    case, as in SICK. A label that is missing, null or `-` is none.
+    case, as in SICK. A label that is missing, null or `-` becomes None.
     Raises ValueError, with the file and the line, as `rows_of` does, and for a sentence without tokens.
     """
     for where, (premise, hypothesis, given) in rows_of(*lines_and_first(path), name=os.fspath(path), columns=_COLUMNS):
@@ -85,7 +85,7 @@ class EntailmentConfig:
     hidden_dim: int = 300
     """Width of the ReLU layer before the scores."""
     lstm_dropout_rate: float = 0.5
-    """Dropout before both biLSTMs, of the same features at all tokens of a sentence."""
+    """Dropout before both biLSTMs. It drops the same features at all tokens of a sentence."""
     attention_dropout_rate: float = 0.0
     """Dropout after the alignment."""
     output_dropout_rate: float = 0.5
@@ -101,7 +101,7 @@ def paper() -> TaskConfig:
     """ESIM (Chen et al., 2017) as in P; give GloVe's 300-d vectors (840B)."""
     return TaskConfig(
         model=EntailmentConfig(
-            attention_dropout_rate=0.5,  # P has it with ELMo alone; here it is the same for both
+            attention_dropout_rate=0.5,  # P has it only with ELMo; here without ELMo too
         ),
         inputs=InputConfig(
             word_dim=300,  # P
@@ -116,7 +116,7 @@ def paper() -> TaskConfig:
             patience=5,  # A
             halve_after=1,  # P: whenever the accuracy on the development set fails to improve
             clip_norm=5.0,  # P
-            # P, with ELMo alone: 0.0001 times the squares of all matrices, whose gradient is twice as large
+            # P, only with ELMo: 0.0001 times the squares of all matrices; a square's gradient has a factor of 2
             weight_decay=0.0002,
             decay_biases=False,
         ),
@@ -126,8 +126,8 @@ def paper() -> TaskConfig:
 def cpu() -> TaskConfig:
     """Trains in minutes on one core: a fifth of the width, a subset of SNLI, and no layer norm.
 
-    So a pair's result does not depend on its batch. Without ELMo, 20,000 pairs give 68.5 % on the development set with
-    dropout of 0.2 and 0.3 at a learning rate of 0.001, and 74.5 % with the settings here.
+    Without layer norm, a pair's result does not depend on its batch. Without ELMo, 20,000 pairs give 68.5 % on the
+    development set with dropout of 0.2 and 0.3 at a learning rate of 0.001, and 74.5 % with the settings here.
     """
     return variant(
         paper(),
@@ -154,9 +154,9 @@ def cpu() -> TaskConfig:
 
 
 def cpu_output() -> TaskConfig:
-    """`cpu-converged` with ELMo at the output of the encoder alone, and more dropout of its vectors.
+    """`cpu-converged` with ELMo only at the output of the encoder, and more dropout of its vectors.
 
-    With 20,000 pairs that is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
+    With 20,000 pairs, this is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
     elmo = {"position": "output", "dropout_rate": 0.5}  # AllenNLP's advice on dropout
     return variant(until_converged(cpu), elmo=elmo)
@@ -171,7 +171,7 @@ class LabelledPair(Prediction):
     """Tokens of the two sentences."""
     label: str
     probabilities: dict[str, float]
-    """Of each label."""
+    """Probability of each label."""
 
     def __repr__(self) -> str:
         premise, hypothesis = shortened(" ".join(self.premise)), shortened(" ".join(self.hypothesis))
@@ -182,8 +182,8 @@ class Entailment(LabelTask):
     """Two sentences -> a label; an example is a pair."""
 
     name = "entailment"
-    # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
-    # elmokit; tables; KLUE-NLI as published (its test set is not); SICK
+    # train, dev and test files of SNLI; a subset of it; MultiNLI (its test sets have no labels); KLUE-NLI as split by
+    # elmokit; tables; KLUE-NLI as published (without its test set); SICK
     files: ClassVar[FileNames] = (
         ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
         ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
@@ -217,7 +217,7 @@ class Entailment(LabelTask):
         return example.premise, example.hypothesis
 
     def keep_together(self, example: SentencePair) -> Hashable:
-        """What pairs share: SNLI has each premise three times."""
+        """The premise: SNLI has each premise three times."""
         return tuple(example.premise)
 
     def symbols(self, examples: Iterable[SentencePair]) -> list[str]:

@@ -1,6 +1,6 @@
-"""The task of named entities: an example is a sentence of columns (CoNLL-2002, -2003, -2012, WNUT-17), or of KLUE-NER.
+"""The named-entities task: an example is a sentence in columns (CoNLL-2002, -2003, -2012, WNUT-17), or of KLUE-NER.
 
-Scores as conlleval's; output as columns or as JSON.
+Scores are conlleval's; output is columns or JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from elmokit.text.tokenizer import tokenize
 
 _DOCUMENT_START = "-DOCSTART-"  # first cell of a line that is not a token
 _KLUE_NER = ("## 토큰, 레이블 구분자", "## klue-ner")
-"""How a file begins: with a description of its format, or, without that, with the name of the first sentence."""
+"""A file begins with a description of its format or, without one, with the name of the first sentence."""
 _KLUE_COMMENT = "##"
 
 
@@ -47,7 +47,7 @@ class TaggedSentence:
     tokens: list[str]
     tags: list[str]
     written: list[str] = field(default_factory=list[str])
-    """The same tags as the file writes them, in its own scheme; empty for text that is not from a file of tags."""
+    """The same tags in the scheme of the file; empty for text that is not from a file of tags."""
     text: str | None = field(default=None, compare=False)
     """The text that the tokens are from; None if only the tokens are known."""
     document: str = field(default="", compare=False)
@@ -59,12 +59,12 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
 
     Spans are read as conlleval reads them, so no tag is illegal, and IOB1 and BIO (IOB2) give the same spans. A line
     of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
-    A file that begins with `#begin document` is CoNLL-2012, whose names are brackets; its tokens become plain.
-    KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
-    that a name keeps its particle (a second entity within a token is lost).
+    A file that begins with `#begin document` is CoNLL-2012. It writes names as brackets; its tokens become plain.
+    KLUE-NER has one character per line. elmokit tokenises its text, and a token gets the first entity that touches it,
+    so that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
-    not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
-    or sentences are missing. Warns if a tenth of the sentences are very long.
+    invalid, another column has the same labels (nested entities, or predictions), the first column numbers the words,
+    or there are no sentences. Warns if a tenth of the sentences are very long.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
@@ -92,7 +92,7 @@ def _of_brackets(documents: Iterable[conll2012.Document], name: str) -> Iterator
 
 def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:
     first: ColumnSentence | None = None
-    kinds, others = set[str](), set[str]()  # of labels, in the last column and in the others
+    kinds, others = set[str](), set[str]()  # labels in the last column, and in the others
     for sentence in sentences:
         first = first or sentence
         _check_columns(sentence, first)
@@ -110,7 +110,7 @@ def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]
 
 
 def _tagged_characters(lines: Iterable[str], *, name: str) -> Iterator[ColumnSentence]:
-    """Sentences of KLUE-NER: lines of a character (spaces too), a tab and a tag, under a comment.
+    """Read sentences of KLUE-NER. Below a comment, each line has a character (or a space), a tab and a tag.
 
     Raises ValueError, naming `name` and the line, for a line of another kind.
     """
@@ -137,7 +137,7 @@ def _of_characters(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSenten
 
 
 def _of_tokens(spans: Iterable[Span], offsets: Sequence[tuple[int, int]]) -> Iterator[Span]:
-    """Spans of characters as spans of the tokens at these offsets, each without tokens that an earlier one has."""
+    """Turn spans of characters into spans of the tokens at these offsets. The first span of a token keeps it."""
     after = 0
     for span in spans:
         while after < len(offsets) and offsets[after][1] <= span.first:
@@ -157,7 +157,7 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence) -> list[Span]:
 
 
 def _kinds(tags: Iterable[str]) -> set[str]:
-    """Chunks have other labels than names, and a lemma such as B-52 is none of these."""
+    """The labels of tags. Chunks have other labels than names, and a lemma such as B-52 matches neither."""
     return {tag[2:] for tag in tags if tag[:2] in ("B-", "I-")}
 
 
@@ -208,8 +208,8 @@ def cpu() -> TaskConfig:
 
 
 def cpu_ko() -> TaskConfig:
-    """The same for KLUE-NER, with the Korean biLM; the words start at random. Few eojeol occur twice."""
-    few = {"max_epochs": 15, "patience": 15}  # each has a fifth of the steps of CoNLL-2003
+    """`cpu` for KLUE-NER, with the Korean biLM. Word vectors start at random, and few eojeol occur twice."""
+    few = {"max_epochs": 15, "patience": 15}  # an epoch has a fifth of the steps of one on CoNLL-2003
     return variant(cpu(), elmo={"model": "mini-ko"}, training=few)
 
 
@@ -225,7 +225,7 @@ class Entity:
     """Indices of the first and the last token, both part of the entity."""
     start: int
     end: int
-    """Offsets of the first character, and of the one after the last."""
+    """Offsets of the characters; `end` is exclusive."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,7 +233,7 @@ class TaggedText(Prediction):
     """A sentence with its tags and entities."""
 
     text: str
-    """The sentence as it was given; the tokens joined by spaces if only these were given."""
+    """The sentence as it was given, or the tokens joined by spaces if only tokens were given."""
     tokens: list[str]
     tags: list[str]
     """A tag for each token, in BIO: `B-PER` begins an entity, `I-PER` continues it, `O` is none."""
@@ -250,7 +250,7 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
     name = "named-entities"
     metric = "f1"
     # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); CoNLL-2012; WNUT-17; KLUE-NER as split by
-    # elmokit, and as published (its test set is not); CoNLL-2003 under its other usual names
+    # elmokit, and as published (without its test set); CoNLL-2003 under its other usual names
     files: ClassVar[FileNames] = (
         ("eng.train", "eng.testa", "eng.testb"),
         ("esp.train", "esp.testa", "esp.testb"),
@@ -284,7 +284,7 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
     def score(self, examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         """The overall scores of conlleval, and the F1 of each kind of entity.
 
-        Tags are compared in the scheme of the file that the examples are from, which decides the accuracy of tokens.
+        Tags are compared in the scheme of the examples' file, because the accuracy of tokens depends on the scheme.
         """
         gold = [example.written or example.tags for example in examples]
         scheme = tagging_scheme(gold)
@@ -305,7 +305,7 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
     def to_text(self, predictions: Iterable[tuple[TaggedSentence, Sequence[str]]]) -> Iterator[str]:
         """Lines as conlleval reads them: a token, its gold tag if there is one, and the predicted tag, in BIO.
 
-        Spaces separate these columns, so those within a token or a tag become `_`.
+        Spaces separate these columns, so spaces within a token or a tag become `_`.
         """
         for example, predicted in predictions:
             tags = [example.tags, predicted] if example.tags else [predicted]

@@ -42,7 +42,7 @@ class AnswerFinder(TaskModel):
         self.end_score: Final = glorot(nn.Linear(both, 1, bias=False))
 
     def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
-        """Mean cross entropy of the first token plus the same of the last one, for the first answer with tokens."""
+        """Mean cross entropy of the first token plus that of the last token, for the first answer that has tokens."""
         start, end = self._scores(examples)
         spans = [next(answer.span for answer in question.answers if answer.span is not None) for question in examples]
         first, last = torch.tensor(spans, device=start.device).T
@@ -61,7 +61,7 @@ class AnswerFinder(TaskModel):
         return answers
 
     def _scores(self, examples: Sequence[Question]) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
-        """Scores of the passage's tokens as the answer's first and as its last token; the lowest number at padding."""
+        """Scores of the passage's tokens as first and as last token of the answer; padding has the lowest number."""
         context, mask = self._encoded([question.passage.tokens for question in examples])
         question, question_mask = self._encoded([question.tokens for question in examples])
         attended = self.attention(context, question, context_mask=mask, question_mask=question_mask)
@@ -81,7 +81,7 @@ class AnswerFinder(TaskModel):
 
 
 def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_tokens: int) -> list[tuple[int, int]]:
-    """First and last token of the span with the highest sum of scores; of equals the earliest, then shortest."""
+    """First and last token of the span with the highest sum of scores. Ties go to the earliest, then the shortest."""
     num_tokens = start.shape[1]
     widths = min(max_tokens, num_tokens)
     sums = start.new_full((*start.shape, widths), float("-inf"))

@@ -1,6 +1,6 @@
-"""The task of question answering: an example is a question about a passage, of SQuAD 1.1 or its JSON lines.
+"""The question-answering task: an example is a question about a passage, from SQuAD 1.1 or its JSON lines.
 
-Scores as SQuAD's; output is text.
+Scores are SQuAD's; output is text.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A part of the passage, which begins at the character `start`."""
+    """A part of the passage that begins at the character `start`."""
 
     text: str
     start: int
     span: tuple[int, int] | None
-    """First and last of the tokens that cover the answer; None if no token does, or it is not at `start`, so that it
-    cannot be learnt."""
+    """First and last of the tokens that cover the answer. If no token does, or the answer is not at `start`, this is
+    None, and the answer cannot be learnt."""
     is_misplaced: bool = False
-    """Whether it is not at `start`."""
+    """Whether the passage has another text at `start`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and at least one answer to it by different people. Questions about the same passage share it."""
+    """A question and the answers of one or more people. Questions about the same passage share it."""
 
     id: str
     tokens: list[str]
@@ -76,8 +76,8 @@ class FoundAnswer:
 def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:
     """Read questions in the file's order, from SQuAD's nested JSON, or JSON lines of questions with their contexts.
 
-    The JSON is in memory as a whole, but tokenised passages are made lazily. JSON lines are as Hugging Face's
-    datasets write them: id, title, context, question, and answers with the lists text and answer_start.
+    The whole JSON is in memory, but passages are tokenised lazily. JSON lines are as Hugging Face's datasets write
+    them: id, title, context, question, and answers with the lists text and answer_start.
 
     articles: the articles of the file to read; the others are not checked.
 
@@ -162,7 +162,7 @@ class _Line:
 
 
 def _keys(line: str) -> set[str]:
-    """The keys of the object in a line; none for another line."""
+    """The keys of the JSON object in a line; empty for any other line."""
     try:
         return {*parse_json(line, where="")}
     except ValueError:
@@ -170,7 +170,7 @@ def _keys(line: str) -> set[str]:
 
 
 def _articles_of_lines(lines: Iterable[str], name: str) -> list[_Article]:
-    """SQuAD's articles of JSON lines that are a question each; without titles, each passage is an article."""
+    """Group JSON lines of one question each into SQuAD's articles. Without titles, each passage is an article."""
     articles: dict[str, dict[str, _Paragraph]] = {}
     for where, values in json_lines(lines, name=name):
         if isinstance(values.get("answers"), dict):
@@ -224,9 +224,9 @@ class QuestionAnsweringConfig:
     hidden_dim: int = 100
     """Width of every biGRU, per direction; the dense layers are twice as wide."""
     dropout_rate: float = 0.2
-    """Dropout before and after the biGRUs, of the same features at all tokens of a text."""
+    """Dropout before and after the biGRUs. It drops the same features at all tokens of a text."""
     max_answer_tokens: int = 17
-    """Number of tokens of the longest answer that is predicted."""
+    """Largest number of tokens in a predicted answer."""
     max_train_tokens: int = 0
     """Training passages are cut after this many tokens, and questions that lose their answer are skipped; 0 cuts
     nothing. Passages are never cut for evaluation."""
@@ -240,7 +240,7 @@ class QuestionAnsweringConfig:
 def paper() -> TaskConfig:
     """BiDAF with self-attention; give GloVe's 300-d vectors (840B)."""
     return TaskConfig(
-        model=QuestionAnsweringConfig(hidden_dim=90),  # O with ELMo; 100 without: here it is the same for both
+        model=QuestionAnsweringConfig(hidden_dim=90),  # O with ELMo; O has 100 without ELMo, here it is 90 too
         inputs=InputConfig(
             word_dim=300,  # O
             train_word_vectors=False,  # O
@@ -270,8 +270,8 @@ def paper() -> TaskConfig:
 def cpu() -> TaskConfig:
     """Trains in a quarter of an hour on one core: half the width, Adam, a subset of the questions, passages cut.
 
-    In so few steps dropout does more harm than good: without ELMo, F1 after three epochs of 5,000 questions is 25.5 at
-    a rate of 0.2, 32.0 at 0.1 and 35.2 without (experiments/LOG.md). The dropout of ELMo's vectors stays as in O.
+    In so few steps, dropout does more harm than good. Without ELMo, F1 after three epochs of 5,000 questions is 25.5 at
+    a rate of 0.2, 32.0 at 0.1 and 35.2 at 0 (experiments/LOG.md). The dropout of ELMo's vectors stays as in O.
     """
     return variant(
         paper(),
@@ -297,7 +297,7 @@ def cpu() -> TaskConfig:
 def cpu_converged() -> TaskConfig:
     """`cpu`, trained until the score on the development set stops improving.
 
-    That set is about every seventh article instead of the first four, and the 500 questions are from all of them.
+    The development set is about every seventh article instead of the first four; the 500 questions are from all of it.
     """
     return variant(until_converged(cpu), training={"dev_share": 0.15})
 
@@ -317,7 +317,7 @@ class QuestionAnswer(Prediction):
     """Indices of the first and the last token in the passage, both part of the answer."""
     start: int
     end: int
-    """Offsets in the passage of the first character (SQuAD's `answer_start`), and of the one after the last."""
+    """Offsets of characters in the passage; `start` is SQuAD's `answer_start`, and `end` is exclusive."""
     probability: float
     """Product of the probabilities of the first and of the last token."""
 
@@ -327,7 +327,7 @@ class QuestionAnswer(Prediction):
 
 
 def squad_predictions(answers: Iterable[tuple[Question, FoundAnswer]]) -> Iterator[str]:
-    """One JSON object of the answers by the questions' ids, which SQuAD's own script scores."""
+    """One JSON object of answers by question id. SQuAD's own script scores it."""
     by_id: dict[str, str] = {}
     for question, answer in answers:
         if not question.id:
@@ -341,9 +341,9 @@ class QuestionAnswering(Task[Question, FoundAnswer]):
 
     name = "question-answering"
     metric = "f1"
-    # Files as split by a user; of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Their own test sets are not public: the
-    # development set serves as test set, and the first articles of the training set as development set;
-    # `train-v1.1.json#4:` is that file from its fifth article on (see `read`)
+    # The user's own split; SQuAD 1.1; a subset of it; KorQuAD 1.0. SQuAD's and KorQuAD's test sets are not public, so
+    # the development set serves as test set, and the first articles of the training set as development set.
+    # `train-v1.1.json#4:` means that file from its fifth article on (see `read`)
     files: ClassVar[FileNames] = (
         ("train.json", "dev.json", "test.json"),
         ("train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
@@ -359,8 +359,8 @@ class QuestionAnswering(Task[Question, FoundAnswer]):
     def read(self, path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
         """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.
 
-        For training, passages are cut to the config's `max_train_tokens`. A question is skipped if the rest has no
-        answer, if no token covers its answer, or if its answer is not at its offset.
+        For training, passages are cut to the config's `max_train_tokens`. Training skips a question if the cut passage
+        does not have its answer, if no token covers the answer, or if the answer is not at its offset.
         """
         reading = Reading[Question]([])
         for question in _questions(path):
@@ -391,14 +391,14 @@ class QuestionAnswering(Task[Question, FoundAnswer]):
         return score_answers(gold=gold, predicted=[answer.text for answer in predictions])
 
     def from_json(self, fields: Mapping[str, Any]) -> Question:
-        """Read `{"question": "Who won?", "context": "The Broncos won."}`; an `id`, if given, is in the output too."""
+        """Read `{"question": "Who won?", "context": "The Broncos won."}`; if it has an `id`, the output has it too."""
         given = picked(fields, _Asked, where="the question")
         tokens = tokens_of(given.question, where="the question ")
         passage = Passage.of(tokens_of(given.context, where="the context "), given.context)
         return Question(str(given.id), tokens, passage, [])
 
     def to_text(self, predictions: Iterable[tuple[Question, FoundAnswer]]) -> Iterator[str]:
-        """The answer on one line, after the id of the question and a tab, if it has one. White space is one space."""
+        """The answer on one line, after the question's id and a tab if it has an id. White space becomes a space."""
         for example, found in predictions:
             answer = " ".join(found.text.split())
             yield f"{' '.join(example.id.split())}\t{answer}" if example.id else answer
@@ -425,9 +425,9 @@ def _questions(path: Path) -> Iterable[Question]:
 
 
 def _cut(question: Question, max_tokens: int, *, before: list[Question]) -> Question | None:
-    """The question about the first tokens of its passage, with the answers in them; None if none is left.
+    """Cut a question's passage to its first tokens, and keep the answers in them. Returns None if no answer is left.
 
-    before: the examples so far; questions about the same passage still share it.
+    before: the examples so far, so that questions about the same passage still share it.
     """
     passage = question.passage
     if max_tokens == 0 or len(passage.tokens) <= max_tokens:

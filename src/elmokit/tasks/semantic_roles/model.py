@@ -50,7 +50,7 @@ class SemanticRoleParser(TaskModel):
 
     @torch.no_grad()
     def predict(self, examples: Sequence[PredicateInSentence]) -> list[list[str]]:
-        """The most probable tags that BIO allows; only `O` without a predicate."""
+        """The most probable tags that BIO allows. Without a predicate, all tags are `O`."""
         tags = [["O"] * len(example.tokens) for example in examples]
         with_predicate = [index for index, example in enumerate(examples) if example.predicate is not None]
         if with_predicate:

@@ -1,6 +1,6 @@
-"""The task of semantic roles: an example is a predicate of the columns of CoNLL-2012 or CoNLL-2005.
+"""The semantic-roles task: an example is a predicate from the columns of CoNLL-2012 or CoNLL-2005.
 
-Scores as srl-eval's; output as columns of CoNLL-2005 or as JSON.
+Scores are srl-eval's; output is columns of CoNLL-2005 or JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NONE = "-"
 
 @dataclass(frozen=True, slots=True)
 class Lemma:
-    """The lemma of a predicate, and the token in whose row it is written."""
+    """The lemma of a predicate, and the index of the token whose row has it."""
 
     token: int
     text: str
@@ -54,29 +54,29 @@ class PredicateInSentence:
 
     tokens: list[str]
     predicate: int | None
-    """Index of the token at which V begins; None if the column has no V, as some of OntoNotes: nothing is predicted."""
+    """Index of the token where V begins; None if the column has no V (OntoNotes has some): nothing is predicted."""
     tags: list[str]
-    """BIO tags of the predicate's roles, including V; empty if they are unknown, and without a predicate."""
+    """BIO tags of the predicate's roles, including V; empty if they are unknown or the sentence has no predicate."""
     lemma: Lemma | None = None
-    """As its file gives it; None if the file does not give one lemma for each column of roles."""
+    """The lemma in the file; None if the file does not give one lemma for each column of roles."""
     sentence: int | None = None
-    """Number of the sentence in its file, which its predicates share; None for a sentence from elsewhere."""
+    """Number of the sentence in its file, the same for all its predicates; None for a sentence from elsewhere."""
     text: str | None = field(default=None, compare=False)
     """The text that the tokens are from, without asterisks; None if only the tokens are known."""
     document: str = field(default="", compare=False)
-    """File and name of its document; empty in CoNLL-2005, which has none."""
+    """File and name of its document; empty in CoNLL-2005, which has no documents."""
     fault: str = field(default="", compare=False)
-    """Why the roles of the predicate cannot be used; it has no tags then."""
+    """Why the roles of the predicate cannot be used; such a predicate has no tags."""
 
 
 def read_predicates(path: str | os.PathLike[str]) -> Iterator[PredicateInSentence]:
-    """Read an example for each predicate, and one without tags for a sentence that has none.
+    """Read an example for each predicate, and one without tags for a sentence that has no predicate.
 
     The file is CoNLL-2012 if the first line that is not blank is `#begin document`, otherwise CoNLL-2005.
     The columns of CoNLL-2005 are separate files, to be pasted together: words first, props last (the lemma of each
     predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
     (`plain_token`).
-    OntoNotes has some predicates whose brackets nest or overlap: their examples say so (`fault`).
+    Some predicates of OntoNotes have brackets that nest or overlap: the `fault` of their examples says so.
     Raises ValueError, with the file and the lines, for rows of different lengths, cells without brackets, more or fewer
     columns than predicates, a first column of CoNLL-2005 that numbers the words, and a file without sentences. Warns if
     a tenth of the sentences are very long.
@@ -167,7 +167,7 @@ class SemanticRolesConfig:
     """Sizes of the parser, and its longest training sentence, by default as in He et al. (2017)."""
 
     flag_dim: int = 100
-    """Width of the embedding of the flag that marks the predicate; He's code, all others section 4."""
+    """Width of the embedding of the flag that marks the predicate. From He's code; the other values are section 4's."""
     hidden_dim: int = 300
     """Width of each LSTM layer."""
     num_layers: int = 8
@@ -175,7 +175,7 @@ class SemanticRolesConfig:
     recurrent_dropout_rate: float = 0.1
     """Dropout of the LSTMs' states."""
     input_dropout_rate: float = 0.0
-    """Dropout of the tokens' vectors, but not of the flag, of the same features at all tokens of a sentence."""
+    """Dropout of the tokens' vectors, not of the flag. It drops the same features at all tokens of a sentence."""
     output_dropout_rate: float = 0.0
     """Dropout before the dense layer, of the same kind."""
     max_train_tokens: int = 100
@@ -221,7 +221,7 @@ def paper() -> TaskConfig:
 def cpu() -> TaskConfig:
     """Trains in minutes on one core: half of the layers, a third of the width, Adam, sentences of up to 40 tokens.
 
-    They have 22,949 of the 26,434 predicates of the English Web Treebank's training set.
+    These sentences have 22,949 of the 26,434 predicates of the English Web Treebank's training set.
     """
     return variant(
         paper(),
@@ -251,11 +251,11 @@ def cpu() -> TaskConfig:
 
 @dataclass(frozen=True, slots=True)
 class RoleArgument:
-    """An argument of a predicate, or the predicate itself, whose role is V."""
+    """An argument of a predicate, or the predicate itself (its role is V)."""
 
     role: str
     text: str
-    """Its pieces as the sentence spells them, with ` ... ` between two of them."""
+    """The pieces as the sentence spells them, with ` ... ` between them."""
     pieces: list[TextSpan]
     """Usually one; several if the argument is interrupted (`C-A1` continues `A1`)."""
 
@@ -265,10 +265,10 @@ class PredicateRoles(Prediction):
     """A sentence with the roles of one of its predicates."""
 
     text: str
-    """The sentence as it was given, without the asterisks; the tokens joined by spaces if only these were given."""
+    """The sentence as it was given, without asterisks, or the tokens joined by spaces if only tokens were given."""
     tokens: list[str]
     predicate: int | None
-    """Index of the predicate's token; None for a sentence of a file that has none."""
+    """Index of the predicate's token; None for a sentence without a predicate in a file."""
     tags: list[str]
     """A tag for each token, in BIO: `B-A0` begins an argument, `I-A0` continues it, `O` is none."""
     arguments: list[RoleArgument]
@@ -313,7 +313,7 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
     def read_to_predict(
         self, path: Path, config: SemanticRolesConfig, *, as_text: bool
     ) -> Reading[PredicateInSentence]:
-        """The predicate is `with_predicate`. As text, a sentence without predicates is an example, too."""
+        """Fill in predicates by `with_predicate`. For text output, a sentence without predicates is an example too."""
         if as_text:
             examples = [*map(with_predicate, read_predicates(path))]
             return Reading(examples, Counter(example.fault for example in examples if example.fault))
@@ -342,7 +342,7 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
     def from_json(self, fields: Mapping[str, Any]) -> PredicateInSentence:
         """Read `{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`.
 
-        A text next to tokens has no asterisks.
+        If tokens are given too, the text has no asterisks.
         """
         text, tokens = text_and_tokens(fields, where="the sentence")
         if tokens is None:
@@ -355,9 +355,9 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
     def to_text(self, predictions: Iterable[tuple[PredicateInSentence, Sequence[str]]]) -> Iterator[str]:
         """Blocks of CoNLL-2005 columns, one per sentence: words, lemmas of predicates, a column of roles per predicate.
 
-        Without the words (`cut -f2-`), srl-eval.pl scores these props. Lemmas are copied from the input; without one,
-        the lemma is the predicate's word. Spaces in a word or a lemma become `_`, and so does a lemma `-`, which would
-        mean "not a predicate". The predicates of a sentence must follow each other.
+        srl-eval.pl scores these props without the words (`cut -f2-`). Lemmas are copied from the input; if there is
+        none, the predicate's word is the lemma. Spaces in a word or a lemma become `_`. So does a lemma `-`, because it
+        would mean "not a predicate". The predicates of a sentence must follow each other.
         """
         block: list[tuple[PredicateInSentence, Sequence[str]]] = []
         for example, prediction in predictions:
@@ -378,7 +378,7 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
 
 
 def with_predicate(example: PredicateInSentence) -> PredicateInSentence:
-    """The example; where its column has no roles at all, its predicate is the token of its lemma."""
+    """The example. If its column has no roles at all, the token of its lemma becomes its predicate."""
     if example.predicate is None and example.lemma is not None and not {*example.tags} - {"O"}:
         return replace(example, predicate=example.lemma.token)
     return example

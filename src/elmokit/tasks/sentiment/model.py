@@ -135,7 +135,7 @@ class _Filters(nn.Module):
 class _Encoder(nn.Module):
     """ReLU layer and biLSTM; ELMo's vectors at the output go through a second biLSTM (Peters et al., 2018).
 
-    Without the second biLSTM, whose outputs are between -1 and 1, ELMo's vectors would decide the attention alone.
+    The second biLSTM's outputs are between -1 and 1. Without it, ELMo's vectors alone would decide the attention.
     """
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int) -> None:

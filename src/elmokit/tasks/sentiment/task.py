@@ -1,4 +1,4 @@
-"""The task of sentiment: an example is a text, from trees of the Stanford Sentiment Treebank, tables (NSMC) or JSON.
+"""The sentiment task: an example is a text, from trees of the Stanford Sentiment Treebank, tables (NSMC) or JSON.
 
 The score is accuracy; the output is a label.
 """
@@ -51,20 +51,20 @@ class LabelledText:
 
     tokens: list[str]
     label: str | None
-    """None if the text has none of the classes (it is neutral, and there are two classes); it counts in no result."""
+    """None if the text has none of the classes (neutral, with two classes). Results leave such a text out."""
     sentence: list[str] | None = field(default=None, compare=False)
-    """The tokens of the sentence of its tree, which a sentence shares with its phrases; None for a text that is not
-    from a tree."""
+    """The tokens of the tree's whole sentence, the same for each of its phrases; None for a text that is not from a
+    tree."""
 
 
 def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
     """Read trees if the first line opens a bracket, otherwise a table with a header, or JSON (`rows_of`).
 
-    Trees are one per line, `(3 (2 It) (4 (2 's) (4 good)))`; each gives its sentence, or with `phrases` all its
-    phrases, which may be repeated; the sentence comes first. The labels are `FIVE_CLASSES` (0 to 4 in the file), or for
-    two classes negative and positive. Tokens become plain (`plain_token`). Blank lines are skipped.
+    There is one tree per line: `(3 (2 It) (4 (2 's) (4 good)))`. A tree gives its sentence or, with `phrases`, all its
+    phrases. The sentence comes first, and phrases may be repeated. The labels are `FIVE_CLASSES` (0 to 4 in the file)
+    or, for two classes, negative and positive. Tokens become plain (`plain_token`). Blank lines are skipped.
     In a table or JSON, the text is in the column text, document, sentence or review, the label in the column label or
-    sentiment. `tokenize` makes the tokens; a text may have none, as some of NSMC.
+    sentiment. `tokenize` makes the tokens; some texts of NSMC have none.
 
     Raises ValueError, with the file and the line, for a line that is not one tree, rows that are shorter or longer than
     the header, an empty label, and a file without texts.
@@ -117,21 +117,21 @@ def _nodes(line: str, *, line_name: str) -> list[tuple[int, list[str]]]:
 
 
 # Settings and recipes of the sentiment classifier. A is AllenNLP's BCN (sst_5_bcn.jsonnet and its ELMo twin), which
-# reached 51.3 and 54.7 with one seed; `paper` mixes it with what the paper says, each line by its source, and has not
-# been run.
+# reached 51.3 and 54.7 with one seed. The recipe `paper` combines A with what the paper says; each line names its
+# source. It has not been run.
 CLASSIFIERS = ("bcn", "bilstm", "cnn")
 """Names of the networks in `model.NETWORKS`."""
 
 
 @dataclass(frozen=True)
 class SentimentConfig:
-    """What is read from the trees of the Stanford Sentiment Treebank, and the sizes of the classifier.
+    """What to read from the trees of the Stanford Sentiment Treebank, and the sizes of the classifier.
 
-    bcn has the defaults of A; the paper has the widths of 300 too.
+    The defaults are A's for bcn; the paper has the widths of 300 too.
     """
 
     num_classes: int = 5
-    """Number of classes read from trees: 5, or 2, without the neutral ones. The labels of a table are its classes."""
+    """Number of classes read from trees: 5, or 2 without neutral. In a table, the labels are the classes."""
     phrases: bool = True
     """Whether to train on all phrases of the trees instead of only the sentences."""
     min_phrase_tokens: int = 1
@@ -140,20 +140,20 @@ class SentimentConfig:
     """bcn; bilstm (the encoder, the maximum and mean of its output over the tokens, and a linear layer); or cnn (the
     largest response of each filter over the tokens, and a linear layer)."""
     cnn_filters: tuple[tuple[int, int], ...] = ((3, 100), (4, 100), (5, 100))
-    """(width in tokens, number) of the filters of cnn, which uses none of the other widths."""
+    """(width in tokens, number) of the filters of cnn; cnn ignores the other widths."""
     projection_dim: int = 300
     """Width of the ReLU layer between a token's vector and the encoder."""
     encoder_dim: int = 300
     """Width of the first biLSTM, per direction."""
     integrator_dim: int = 300
-    """Width of the biLSTM over the biattention, per direction; only bcn uses this field and those below."""
+    """Width of the biLSTM over the biattention, per direction; only bcn has this layer and the maxout layers."""
     maxout_dims: tuple[int, int] = (1200, 600)
     """Widths of the two maxout layers before the last one, which is a maxout layer too (A, after McCann et al., 2017);
     the paper has two ReLU layers here."""
     maxout_pool_size: int = 4
     """Number of linear functions whose maximum is one output of a maxout layer."""
     input_dropout_rate: float = 0.25
-    """Dropout of the tokens' vectors; in A 0.5 with ELMo, here the same for both."""
+    """Dropout of the tokens' vectors. A has 0.5 with ELMo; here the rate is the same with and without it."""
     projection_dropout_rate: float = 0.25
     """Dropout after the ReLU layer."""
     integrator_dropout_rate: float = 0.1
@@ -230,7 +230,7 @@ def cpu_cnn() -> TaskConfig:
 
 
 def cpu_ko() -> TaskConfig:
-    """The same for 10,000 of NSMC's 140,000 reviews, with the Korean biLM; words start at random and are learnt."""
+    """`cpu` for 10,000 of NSMC's 140,000 reviews, with the Korean biLM. Word vectors start at random and are learnt."""
     return variant(
         cpu(),
         inputs={"train_word_vectors": True, "min_word_count": 2},
@@ -240,9 +240,9 @@ def cpu_ko() -> TaskConfig:
 
 
 def cpu_output() -> TaskConfig:
-    """`cpu-converged` with ELMo at the output of the encoder alone.
+    """`cpu-converged` with ELMo only at the output of the encoder.
 
-    That is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
+    This is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
     return variant(until_converged(cpu), elmo={"position": "output"})
 
@@ -254,7 +254,7 @@ class TextSentiment(Prediction):
     tokens: list[str]
     label: str
     probabilities: dict[str, float]
-    """Of each label."""
+    """Probability of each label."""
 
     def __repr__(self) -> str:
         return f"<TextSentiment {shortened(' '.join(self.tokens))}: {shown_labels(self.label, self.probabilities)}>"
@@ -296,7 +296,7 @@ class Sentiment(LabelTask):
         return reading
 
     def keep_together(self, example: LabelledText) -> Hashable:
-        """The words that a sentence shares with its phrases and its copies; without a tree, the words of the text."""
+        """The words of the tree's sentence, which its phrases and copies share; without a tree, those of the text."""
         return tuple(example.sentence or example.tokens)
 
     def from_json(self, fields: Mapping[str, Any]) -> LabelledText:

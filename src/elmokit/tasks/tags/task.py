@@ -1,4 +1,4 @@
-"""The task of tagging words: an example is a sentence, of CoNLL-U or of columns with the word first and its tag last.
+"""The word-tagging task: an example is a sentence of CoNLL-U, or of columns with the word first and its tag last.
 
 The score is accuracy; the output is CoNLL-U or JSON.
 """
@@ -48,7 +48,7 @@ class TaggedWords:
     tags: list[str]
     """Empty if a word of the sentence has no tag."""
     source: conllu.ConlluSentence | None = field(default=None, compare=False)
-    """The sentence as its file has it; None if that is not CoNLL-U."""
+    """The sentence as it is in its file; None if the file is not CoNLL-U."""
     text: str | None = field(default=None, compare=False)
     """The text that the tokens are from; None if only the tokens are known."""
     document: str = field(default="", compare=False)
@@ -58,10 +58,10 @@ class TaggedWords:
 def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[TaggedWords]:
     """Read CoNLL-U, if the file begins with a comment or a row of ten columns, and columns otherwise.
 
-    column: of CoNLL-U, `upos`, `xpos`, or the name of a feature; a word without the feature has the tag `_`. Ranges of
-        words (`1-2`) and empty nodes (`2.1`) are left out. In other columns, the last one is read.
-    Raises ValueError, with the file and the line, for rows of another form and for a file without sentences. Warns if a
-    tenth of the sentences are very long.
+    column: for CoNLL-U, `upos`, `xpos`, or the name of a feature. A word without the feature has the tag `_`. Ranges of
+        words (`1-2`) and empty nodes (`2.1`) are left out. In other files, the last column is read.
+    Raises ValueError, with the file and the line, for malformed rows and for a file without sentences. Warns if a tenth
+    of the sentences are very long.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
@@ -121,7 +121,7 @@ class TagsConfig(TaggerConfig):
     """Sizes of the tagger, and what it tags."""
 
     column: str = "upos"
-    """What is read from CoNLL-U: upos, xpos, or a feature, such as Case. Other files are read in their last column."""
+    """What to read from CoNLL-U: upos, xpos, or a feature, such as Case. In other files, the last column is read."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,7 +156,7 @@ class TaggedTokens(Prediction):
     """A sentence with a tag for each word."""
 
     text: str
-    """The sentence as it was given; the tokens joined by spaces if only these were given."""
+    """The sentence as it was given, or the tokens joined by spaces if only tokens were given."""
     tokens: list[str]
     tags: list[str]
 
@@ -195,7 +195,7 @@ class Tags(Task[TaggedWords, "WordTags"]):
         return reading
 
     def read_to_predict(self, path: Path, config: TagsConfig, *, as_text: bool) -> Reading[TaggedWords]:
-        """As text, all sentences, with or without tags."""
+        """For output as text, read all sentences, with or without tags."""
         if as_text:
             return Reading(list(read_tagged_words(path, column=config.column)))
         return self.read(path, config, False)
@@ -204,7 +204,7 @@ class Tags(Task[TaggedWords, "WordTags"]):
         return sorted({tag for example in examples for tag in example.tags})
 
     def score(self, examples: Sequence[TaggedWords], predictions: Sequence[WordTags]) -> dict[str, float]:
-        """Accuracy over all words, over those whose vectors were learnt in training, and over the others, if any."""
+        """Accuracy over all words, over words with vectors learnt in training, and over the other words, if any."""
         hits: dict[str, list[bool]] = {"accuracy": [], "accuracy_known": [], "accuracy_unknown": []}
         for example, made in zip(examples, predictions, strict=True):
             for gold, guess, is_known in zip(example.tags, made.tags, made.known, strict=True):
