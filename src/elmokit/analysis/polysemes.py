@@ -21,8 +21,8 @@ LISTS: dict[Language, Path] = {
 }
 
 NUM_FREQUENT = 1000
-"""Number of words that decide the language of a vocabulary, its most frequent ones; in the bundled Korean one, 991 of
-them have Hangul."""
+"""This many of its most frequent words decide a vocabulary's language. In the bundled Korean vocabulary, 991 of them
+have Hangul."""
 
 
 @dataclass(frozen=True)

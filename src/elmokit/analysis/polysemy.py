@@ -31,7 +31,7 @@ class Rate:
     """Number of correct occurrences; ties add fractions."""
     total: int
     guessed: bool = False
-    """Whether all occurrences were ties: then the rate is chance itself, and has no interval."""
+    """Whether all occurrences were ties. If so, the rate is chance itself and has no interval."""
 
     @property
     def share(self) -> float:
@@ -54,7 +54,7 @@ class Rate:
         return f"{100 * self.share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
     def fraction(self) -> str:
-        """Correct ones among all, such as `231/272`."""
+        """Number of correct occurrences out of all, such as `231/272`."""
         return f"{round(self.correct, 1):g}/{self.total}"
 
     def __str__(self) -> str:
@@ -87,9 +87,9 @@ def measure_senses(
     """Rates of chance, two baselines without contextual vectors, every LSTM layer, and the average of all layers.
 
     encoded: one array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` returns them.
-    num_known: if given, the occurrences after the first `num_known` are judged, and compared only with those;
+    num_known: if given, the occurrences after the first `num_known` are judged, and compared only with the first ones;
         otherwise every occurrence is judged, and compared with all others.
-    Those must have each sense that is judged, and another one of its word.
+    The compared occurrences must have each judged sense, and another sense of the same word.
     """
     layers = occurrence_vectors(encoded, occurrences)
     kinds = {
@@ -122,7 +122,7 @@ def context_bags(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) 
 def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Floats:
     """For each occurrence, 1 if the nearest other occurrence of the word, by cosine, has the same sense, else 0.
 
-    Where several are equally near, it is the share of them with the same sense.
+    If several are equally near, it is the share of them with the same sense.
     """
     nearness = cosines(vectors)
     hits: list[float] = []

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     Vectors = Float32[np.ndarray, "L N E"]
 
 VECTOR_BYTES = 256 << 20
-"""Bytes of the vectors that are in memory at once; the words are compared in groups of this size."""
+"""Bytes of vectors in memory at once. Words are compared in groups of this size."""
 SENTENCES_AT_ONCE = 512
 REDISTRIBUTIONS_PER_WORD = 20
-"""With 20 for each of N words the smallest p is about 0.05 / N, and the q of a single such word 0.05."""
+"""With 20 for each of N words, the smallest p is about 0.05 / N. If a single word has it, its q is 0.05."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +48,29 @@ class ChangeSettings:
     layers: Layers = "top"
     """As in `Elmo.encode`; "all" measures each layer. The top layer tells senses apart best (docs/vectors.md)."""
     max_uses: int = 200
-    """Uses of a word in a corpus that are compared; of more, so many are drawn at random.
+    """Largest number of a word's uses in a corpus to compare. If there are more, this many are drawn at random.
 
     A repeated sentence counts once."""
     min_uses: int = 5
     """Words with fewer uses in one of the corpora are left out."""
     max_words: int = 1000
-    """Number of frequent words that are compared if none are given."""
+    """Number of frequent words to compare if no words are given."""
     stop_words: StopWords = ()
-    """Words, in any case, that are not among these frequent words; "en" for a list of English function words."""
+    """Words, in any case, to leave out of these frequent words; "en" for a list of English function words."""
     num_contexts: int = 3
-    """Contexts per word and corpus that moved most."""
+    """Number of the most moved contexts to list per word and corpus."""
     resamples: int = 1000
-    """Of the bootstrap, and of the permutation test. A word whose distance no redistribution reaches has up to 20 for
-    each word that is compared, so that a single word among them can have a q of 0.05."""
+    """Resamples of the bootstrap, and of the permutation test. While no redistribution reaches a word's distance, more
+    are drawn, up to 20 for each compared word, so that a single one of these words can have a q of 0.05."""
     ignore_case: bool = False
     patterns: bool = False
     """Whether the forms of the words are regular expressions, such as `linhas?`, which match whole tokens."""
     raw_text: bool = False
-    """Whether the corpora are to be tokenised; otherwise tokens are separated by spaces."""
+    """Whether to tokenise the corpora; otherwise tokens are separated by spaces."""
     column: str | None = None
-    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines of the corpora."""
+    """Column of JSON lines, of tables with tabs or commas, or `form` of CoNLL-U. Its texts are the corpora's lines."""
     as_text: bool = False
-    """Whether to read files as text that look like something else, such as a table."""
+    """Whether to read files as text even if they look like something else, such as a table."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -88,12 +88,12 @@ class MovedContext:
 
     path: Path
     line: int
-    """From 1; of a column, the number of its text."""
+    """Number of the line from 1; in a column, the number of the text."""
     index: int
     """Index of the word in `tokens`."""
     tokens: tuple[str, ...]
     moved: float
-    """How much further the uses in the other corpus are than those in its own (mean cosine distances)."""
+    """Mean cosine distance from the uses in the other corpus, minus that from the other uses in its own."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class UsesInCorpus:
     """A word in one of the corpora."""
 
     total: int
-    """Number of its uses, with those in repeated sentences."""
+    """Number of its uses, including those in repeated sentences."""
     of_forms: dict[str, int]
-    """Number of uses of each form of the word that was given."""
+    """Number of uses of each given form of the word."""
     compared: int
     """Number of uses that were compared."""
     moved_most: tuple[MovedContext, ...]
@@ -128,7 +128,7 @@ class SemanticChange:
     model: str
     """Name of the model that read them."""
     changes: tuple[WordChange, ...]
-    """Of each layer in turn, the words in order of falling excess."""
+    """For each layer in turn, the words in order of falling excess."""
     too_rare: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """Words that were left out, with their number of uses in each corpus."""
 
@@ -143,7 +143,7 @@ def semantic_change(
     """Measure how much the use of words differs between two corpora, such as texts of two times (`elmokit change`).
 
     first, second: a text file with one sentence per line (plain, gzip or xz), a folder of such files, or a folder that
-        `elmokit prepare` wrote, whose training text is read.
+        `elmokit prepare` wrote (its training text is read).
     words: each a word, or a word and its forms, separated by spaces: `mouse mice`. The uses of all forms count as uses
         of the word. None takes the words that are most frequent in both corpora.
 
@@ -185,7 +185,7 @@ def semantic_change(
 def use_vectors(
     elmo: Elmo, corpus: str | Path, words: Iterable[str], settings: ChangeSettings | None = None
 ) -> dict[str, Float32[np.ndarray, "*L N E"]]:
-    """The vectors of the uses of each word in a corpus, in their order, as other tools for semantic change read them.
+    """The vectors of each word's uses in a corpus, in order. Other tools for semantic change read this form.
 
     `np.savez("1850.npz", **use_vectors(elmo, "1850.txt", words))` writes the usual file. There are at most
     `settings.max_uses` of each word; a repeated sentence counts once. With `layers="all"`, each array has all layers.
@@ -228,7 +228,7 @@ def _side(corpus: TextCorpus, forms: Forms, settings: ChangeSettings, number: in
 
 
 def _num_uses(side: _Side, word: str, settings: ChangeSettings) -> int:
-    """Number of uses, of each sentence one if all are compared; where some are drawn, only the total is known."""
+    """Number of uses. If all are compared, a repeated sentence counts once; otherwise only the total is known."""
     sampled = side.sampled[word]
     return len(sampled.uses) if len(sampled.uses) < settings.max_uses else sampled.total
 
@@ -291,9 +291,9 @@ def _change(
 
 
 def moved_by(own: Float[np.ndarray, "N E"], other: Float[np.ndarray, "M E"]) -> Float64[np.ndarray, " N"]:
-    """For each use in one corpus, how much further the uses in the other corpus are than the others in its own.
+    """For each use in one corpus, its distance from the other corpus's uses minus that from the other uses in its own.
 
-    Both are average cosine distances; a corpus of a single use has no others, and counts as one at distance 0.
+    Both are average cosine distances. If a corpus has a single use, the distance from its own counts as 0.
     """
     units, others = unit_vectors(own.astype(np.float64)), unit_vectors(other.astype(np.float64))
     to_other = 1 - units @ others.mean(axis=0)
@@ -315,7 +315,7 @@ def _uses(word: str, side: _Side, moved: Float64[np.ndarray, " N"], num_contexts
 
 
 def _ranked(changes: Sequence[WordChange]) -> list[WordChange]:
-    """The words of a layer in order of falling excess, with the share of false alarms among them."""
+    """Sort the words of a layer by falling excess, and set the share of false alarms (q) of each."""
     names = [one.name for one in fields(Distances)]
     q = {name: false_discovery_rates([getattr(change.distances, name).p for change in changes]) for name in names}
     judged = [

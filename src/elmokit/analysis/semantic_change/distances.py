@@ -3,14 +3,14 @@
 * PRT is the cosine distance of the two average vectors (prototypes), and APD the average cosine distance of all pairs
   of a use in one corpus and a use in the other (Kutuzov and Giulianelli, 2020; their PRT is 1 / cosine, which gives
   the same order).
-* The excess is APD less the average distance of two uses in the same corpus. A word with several senses has a large APD
-  without any change; its excess is 0. It is half the squared maximum mean discrepancy of Gretton et al. (2012) of
-  vectors of length 1, without bias.
+* The excess is APD minus the average distance of two uses in the same corpus. A word with several senses has a large
+  APD even without any change, but its excess is 0. The excess is the unbiased estimate of half the squared maximum mean
+  discrepancy (Gretton et al., 2012) of vectors of length 1.
 
-Intervals are basic bootstrap intervals over uses (Davison and Hinkley, 1997, section 5.2): averages of few vectors are
-noisy, which makes the distance of a sample too large, and that of a resample by twice as much; the basic interval takes
-this back. So the interval of PRT, whose estimate keeps what chance adds, can lie below it. The permutation test
-redistributes the uses over the two corpora.
+Intervals are basic bootstrap intervals over uses (Davison and Hinkley, 1997, section 5.2). Averages of few vectors are
+noisy. This makes the distance of a sample too large, and the distance of a resample too large by twice as much; the
+basic interval corrects for it. The estimate of PRT is not corrected, so it can lie above its interval. The permutation
+test redistributes the uses over the two corpora.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     Averages = Float64[np.ndarray, "R E"]
 
 RESAMPLES_AT_ONCE = 1000
-"""Number of resamples whose average vectors are in memory together."""
+"""Number of resamples whose average vectors are in memory at once."""
 TIE = 1e-9
-"""Distances of resamples that are smaller by no more than this count as equal: they differ by rounding."""
+"""A resample's distance that is smaller by at most this counts as equal: the difference is rounding."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance of a word's uses in two corpora, with its uncertainty."""
+    """A distance between a word's uses in two corpora, with its uncertainty."""
 
     estimate: float
     low: float
-    """Bounds of the 95 % interval of the distance without what chance adds to it."""
+    """Bounds of the 95 % interval of the distance, corrected for what chance adds to it."""
     high: float
     unchanged: float
-    """Mean distance when the uses are redistributed over the corpora: what to expect of a word that has not changed."""
+    """Mean distance when the uses are redistributed over the corpora: the expected one if the word has not changed."""
     p: float
-    """Share of redistributions with at least this distance: the probability of it if nothing has changed."""
+    """Share of redistributions with at least this distance, that is, its probability if nothing has changed."""
     q: float
-    """Smallest share of false alarms among the words that are called changed with this one (`false_discovery_rates`);
-    p itself if there is a single word."""
+    """Smallest share of false alarms among the changed words if this word counts as changed (`false_discovery_rates`);
+    equal to p if there is only one word."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Distances:
     """The distances of a word."""
 
     prt: Distance
-    """From 0 to 2, as APD."""
+    """From 0 to 2, like APD."""
     apd: Distance
     excess: Distance
     """0 for a word that has not changed; chance makes it slightly negative as often as positive."""
@@ -71,10 +71,10 @@ def measure_distances(
     most_resamples: int = 0,
     randomness: np.random.Generator,
 ) -> Distances:
-    """PRT and APD of a word's vectors in two corpora, at least one vector in each. q is p, for the word alone.
+    """PRT, APD and excess of a word's vectors in two corpora, at least one vector in each. q is p, as for one word.
 
-    most_resamples: redistributions are drawn up to this number, `resamples` at a time, as long as none has reached one
-        of the distances: p cannot be below 1 / (1 + their number), which is too much where many words are tested.
+    most_resamples: redistributions are drawn, `resamples` at a time, until each distance is reached or there are this
+        many. p cannot be below 1 / (1 + their number), which is too large if many words are tested.
     """
     vectors = np.concatenate([first, second]).astype(np.float64)
     units = unit_vectors(vectors)
@@ -121,7 +121,7 @@ def false_discovery_rates(p: Sequence[float]) -> list[float]:
 
 
 def _in_blocks(draw: Callable[[int], Float64[np.ndarray, "3 N"]], resamples: int) -> Float64[np.ndarray, "3 R"]:
-    """What `draw` measures of so many resamples, drawn in blocks that fit into memory."""
+    """The distances of `resamples` resamples, drawn in blocks that fit into memory."""
     starts = range(0, resamples, RESAMPLES_AT_ONCE)
     return np.concatenate([draw(min(RESAMPLES_AT_ONCE, resamples - start)) for start in starts], axis=1)
 
@@ -135,7 +135,7 @@ def _apd(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]:
 
 
 def _excess(first: Averages, second: Averages, sizes: tuple[int, int]) -> Float64[np.ndarray, " R"]:
-    """The excess of parts of these sizes, each vector of a part with the same weight."""
+    """The excess, from average unit vectors of corpora of these sizes. All uses in a corpus have the same weight."""
     within = [
         1 - (size * (part**2).sum(axis=1) - 1) / (size - 1) if size > 1 else np.zeros(len(part))
         for part, size in zip((first, second), sizes, strict=True)
@@ -144,9 +144,9 @@ def _excess(first: Averages, second: Averages, sizes: tuple[int, int]) -> Float6
 
 
 def _discrepancy(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]:
-    """The excess when a use is also paired with itself; what that adds, and a bootstrap twice, the interval takes back.
+    """The excess if a use is also paired with itself. That adds to it, twice in a resample; the interval corrects this.
 
-    It is the excess that a bootstrap can measure: in a resample the same use is there several times.
+    A bootstrap can measure only this form of the excess, because a resample has the same use several times.
     """
     return ((first - second) ** 2).sum(axis=1) / 2
 
@@ -163,7 +163,7 @@ def _distance(found: float, interval: tuple[float, float], shuffled: Float64[np.
 
 
 def _averages(uses: Float64[np.ndarray, "N E"], is_first: np.ndarray) -> tuple[Averages, Averages]:
-    """Of the uses in the first and in the second corpus, for masks (R,N) of the first; one product for both."""
+    """Averages of the first and of the second corpus's uses, for masks (R,N) of the first. One product gives both."""
     sums, num_first = is_first.astype(float) @ uses, is_first.sum(axis=1, keepdims=True)
     return sums / num_first, (uses.sum(axis=0) - sums) / (len(uses) - num_first)
 

@@ -1,4 +1,4 @@
-"""A random sample of the uses of each word in a corpus, in one pass, with a bound on its size."""
+"""Draws a random sample of each word's uses in a corpus, in one pass and of limited size."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ COLUMN_ENDINGS = (".conllu", ".json", ".jsonl", ".tsv", ".csv")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Use:
-    """A token of a corpus; in the order of the corpus."""
+    """A token of a corpus. Uses are sorted in the order of the corpus."""
 
     file: int
     """Index in the corpus's files."""
     line: int
-    """From 1; of a column, the number of its text."""
+    """Number of the line from 1; in a column, the number of the text."""
     index: int
     """Index of the token in its sentence."""
     sentence: str
-    """The line, as it is in the file."""
+    """The line as it is in the file."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,20 @@ class TextCorpus:
 
     files: tuple[Path, ...]
     raw_text: bool
-    """Whether the lines are to be tokenised; otherwise their tokens are separated by spaces."""
+    """Whether to tokenise the lines; otherwise their tokens are separated by spaces."""
     column: str | None = None
-    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
+    """Column of JSON lines, of tables with tabs or commas, or `form` of CoNLL-U. Its texts are the lines."""
     as_text: bool = False
-    """Whether to read files as text that look like something else, such as a table."""
+    """Whether to read files as text even if they look like something else, such as a table."""
 
     def split(self, line: str) -> list[str]:
-        """Tokens of a line, in NFC, which models have read."""
+        """Tokens of a line, in NFC, because models have read NFC."""
         return tokenize(line) if self.raw_text else split_tokens(unicodedata.normalize("NFC", line))
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
         """The lines of all files, each with the index of its file and its number there, from 1.
 
-        Warns of the first file that does not look as expected, and then gives the number of such files.
+        Warns about the first file that does not look as expected, and at the end about the number of other such files.
         """
         doubts: list[str] = []
 
@@ -98,7 +98,7 @@ class TextCorpus:
 def open_corpus(
     path: str | Path, *, raw_text: bool = False, column: str | None = None, as_text: bool = False
 ) -> TextCorpus:
-    """The files of `corpus_files`. Warns of anything else in a folder, because it is not read."""
+    """Open the files of `corpus_files`. Warns about anything else in a folder, because elmokit does not read it."""
     path = expanded(path)
     files = corpus_files(path, column)
     others = [] if is_corpus(path) else sorted(file.name for file in {*path.glob("[!.]*")} - {*files})
@@ -111,9 +111,9 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
     """The files of a corpus: one text file (`-`: standard input), or the files of a folder, sorted by name.
 
     Its files end in .txt, .gz, .bz2 or .xz, and with a column also in .conllu, .json, .jsonl, .tsv or .csv; endings may
-    be in capitals. Names that begin with a dot are skipped. In a folder that `elmokit prepare` wrote, they are its
-    training text. Raises FileNotFoundError for a missing file, and ValueError for a folder without such files, or with
-    one packed and unpacked.
+    be in capitals. Names that begin with a dot are skipped. For a folder that `elmokit prepare` wrote, the files are
+    its training text. Raises FileNotFoundError for a missing file, and ValueError for a folder without such files, or
+    with the same file both packed and unpacked.
     """
     if is_corpus(path):
         return tuple(training_files(path))
@@ -145,9 +145,9 @@ def sample_uses(
     seed: str,
     patterns: bool = False,
 ) -> dict[str, SampledUses]:
-    """At most `most` uses of each word, each with the same chance, whatever other words are asked for.
+    """Draw at most `most` uses of each word, each with the same chance. Other words do not change the sample.
 
-    Of a sentence that is repeated, the first is one.
+    A repeated sentence counts once, where it occurs first.
     words: the forms that count as uses of each word, by its name.
     patterns: whether the forms are regular expressions, which match whole tokens.
     """
@@ -191,6 +191,6 @@ def _finder(
 
 
 def _lot(*what: object) -> int:
-    """A random number that depends on nothing else; the uses with the largest ones are kept."""
+    """A random number that depends only on the arguments. The uses with the largest numbers are kept."""
     digest = hashlib.blake2b("\0".join(map(str, what)).encode(errors="surrogateescape"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")

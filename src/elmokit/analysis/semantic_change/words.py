@@ -1,4 +1,4 @@
-"""The words whose change is measured: given by a user, with their forms, or all that are frequent in both corpora."""
+"""Chooses the words to measure: the user's words with their forms, or all words that are frequent in both corpora."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from elmokit.system.messages import printable
 from elmokit.text.tokenizer import tokenize
 
 Forms = dict[str, tuple[str, ...]]
-"""The forms of each word, by its name, which is the first of them."""
+"""The forms of each word, by its name. The name is the first form."""
 
 
 StopWords = Literal["en"] | Collection[str]
-"""Words that are left out of the most frequent ones; `en` is `ENGLISH_STOP_WORDS`."""
+"""Words to leave out of the most frequent words; `en` is `ENGLISH_STOP_WORDS`."""
 
 _ENGLISH = (
     "a an the this that these those some any no every each all both either neither another other such many much more "
@@ -32,18 +32,18 @@ _ENGLISH = (
     "via again further once just only also very too quite rather even ever never still already always perhaps "
 )
 ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
-"""Words of closed classes, in lower case as the tokenizer splits them, and frequent adverbs; ours."""
+"""Words of closed classes and frequent adverbs, in lower case, as the tokenizer splits them. The list is ours."""
 
 _MAX_SHOWN = 60
 _AFTER = ("", "1", "A", "A 가")
-"""What follows a word where it is one token: `No.` before a number, `J.` before a name, `天地` in Korean."""
+"""Text that can follow a word which is one token: `No.` before a number, `J.` before a name, `天地` in Korean."""
 _AROUND = "\r\n\u00a0\u00ad\u200b\u200e\u200f\ufeff"
-"""What lines of files and copied words have around them unseen."""
+"""Invisible characters around lines of files and copied words."""
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*%?|[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
 def spelling(token: str, *, ignore_case: bool) -> str:
-    """What tokens are compared by: their NFC, since some corpora are in NFD, or its lower case."""
+    """The spelling by which tokens are compared: NFC, because some corpora are in NFD, or NFC in lower case."""
     token = token if token.isascii() else unicodedata.normalize("NFC", token)
     return token.lower() if ignore_case else token
 
@@ -51,13 +51,13 @@ def spelling(token: str, *, ignore_case: bool) -> str:
 def parse_words(
     lines: Iterable[str], *, ignore_case: bool = False, raw_text: bool = False, patterns: bool = False
 ) -> Forms:
-    """Words, one per line: `mouse`, or a word with all forms that count as its uses: `mouse mice`.
+    """Parse words, one per line: `mouse`, or a word with all forms that count as its uses: `mouse mice`.
 
     raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
     patterns: the forms are regular expressions, such as `linhas?`, and stay as they are.
     Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits, for a comment,
-    a count or the number of the line among the forms, and for a line that is not a string; without words; and for a
-    string in place of lines.
+    a count or the number of the line among the forms, and for a line that is not a string; if there are no words; and
+    for a string instead of lines.
     """
     if isinstance(lines, str):
         raise ValueError(f"the words are the string {printable(lines)!r}; expected a list of words")
@@ -117,9 +117,9 @@ def frequent_words(
     min_count: int,
     stop_words: Collection[str] = frozenset(),
 ) -> Forms:
-    """The words that are most frequent in the corpus where they are rarer, as given by their counts.
+    """The most frequent words of two corpora, from their counts. A word ranks by its count where it is rarer.
 
-    A word has a letter in it.
+    Only tokens with a letter are words.
     stop_words: words to leave out, such as `stop_list`, in lower case.
     Raises ValueError if no word occurs `min_count` times in both.
     """
@@ -139,7 +139,7 @@ def frequent_words(
 
 
 def stop_list(stop_words: StopWords) -> frozenset[str]:
-    """Stop words in lower case and NFC, which count in any case. Raises ValueError for another string than `en`."""
+    """Stop words in lower case and NFC; they match in any case. Raises ValueError for a string other than `en`."""
     if isinstance(stop_words, str):
         if stop_words != "en":
             raise ValueError(f"stop_words is {printable(repr(stop_words))}; expected 'en', or a list of words")
