@@ -1,9 +1,9 @@
-"""AllenNLP's ELMo classes on elmokit's biLM: old training scripts change their import, and nothing else.
+"""AllenNLP's ELMo classes on elmokit's biLM: old training scripts need to change only their import.
 
 Arguments, results, names of parameters and numbers are the same as in AllenNLP 0.9 to 2.10
 (`allennlp/modules/elmo.py`, `scalar_mix.py`, `token_embedders/elmo_token_embedder.py`), and for `ElmoEmbedder` as in
-0.4 to 0.9 (`commands/elmo.py`). One thing differs: unless `stateful=True`, no LSTM state is carried from batch to
-batch, so a sentence has the same vectors in every call.
+0.4 to 0.9 (`commands/elmo.py`). One thing differs: unless `stateful=True`, elmokit does not carry the LSTM state from
+batch to batch, so a sentence has the same vectors in every call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFAULT_WEIGHT_FILE = f"{_ORIGINAL}weights.hdf5"
 
 
 class ElmoOutput(TypedDict):
-    """What `Elmo` returns; `forward` says what it is."""
+    """The result of `Elmo`; see `forward`."""
 
     elmo_representations: list[Tensor]
     mask: Tensor
@@ -60,16 +60,16 @@ def batch_to_ids(batch: Sequence[Sequence[str]]) -> Int[Tensor, "B T 50"]:
 class Elmo(nn.Module):
     """Character ids -> `num_output_representations` learned mixes of the biLM's layers, in a dictionary.
 
-    options_file, weight_file: the released pair; or any model that elmokit opens, or the name of a bundled one, as
-        `options_file`, with None as `weight_file`.
-    requires_grad: whether to train the biLM of the files; a `module` keeps what its parameters say.
+    options_file, weight_file: the released pair. Or give any model that elmokit opens, or the name of a bundled one, as
+        `options_file`, and None as `weight_file`.
+    requires_grad: whether to train the biLM of the files; a `module` keeps the setting of its parameters.
     do_layer_norm: whether to normalise each layer first, over the whole batch with its sentence boundaries.
     dropout: rate of the dropout after each mix.
-    vocab_to_cache: words whose token representations are computed once; `word_inputs` are their indices in this list,
-        whose first word stands for padding.
-    keep_sentence_boundaries: whether the result has the vectors of `<S>` and `</S>`, two more than there are tokens.
+    vocab_to_cache: words whose token representations are computed once; `word_inputs` are their indices in this list.
+        Its first word means padding.
+    keep_sentence_boundaries: whether the result has the vectors of `<S>` and `</S>` too, two more than tokens.
     scalar_mix_parameters: weights of the layers before the softmax; the mixes are then not trained.
-    module: a `BiLM` in place of the two files.
+    module: a `BiLM` instead of the two files.
     stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does.
 
     Raises ValueError if there are more or fewer weights than layers or if the module is not a `BiLM`, and the errors of
@@ -124,7 +124,7 @@ class Elmo(nn.Module):
 
         inputs: character ids (B,T,C) of `batch_to_ids`, or (B,...,T,C); further axes are kept. None if all words are in
             `vocab_to_cache`.
-        word_inputs: indices (B,T) or (B,...,T) in `vocab_to_cache`, 0 at padding. `inputs` is used if one is too large.
+        word_inputs: indices (B,T) or (B,...,T) in `vocab_to_cache`, 0 at padding. If one is too big, `inputs` is used.
         Raises ValueError if `inputs` is None but needed.
         """
         if inputs is None and word_inputs is None:
@@ -136,7 +136,7 @@ class Elmo(nn.Module):
         layers, mask = self._elmo_lstm(characters, words)
         mixes = [self.get_submodule(f"scalar_mix_{number}")(layers, mask) for number in range(self._num_mixes)]
         if not self._keep_sentence_boundaries:
-            mask = mask[:, 2:]  # a sentence has two boundaries more than it has tokens
+            mask = mask[:, 2:]  # without two positions, for the boundaries
             mixes = [mix[:, 1:-1] * mask[:, :, None] for mix in mixes]
         if len(shape) > 2:
             mask = mask.unflatten(0, shape[:-1])
@@ -229,7 +229,7 @@ class ElmoEmbedder:
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Float[np.ndarray, "L T E"]]:
-        """The layers of each sentence; one without tokens has an array (L,0,2D).
+        """The layers of each sentence. A sentence without tokens has an array (L,0,2D).
 
         Raises ValueError for a sentence that is a string.
         """
@@ -268,11 +268,11 @@ class ElmoEmbedder:
         batch_size: int = DEFAULT_BATCH_SIZE,
         forget_sentences: bool = False,
     ) -> None:
-        """Write the vectors of each line, whose tokens are separated by white space, as a dataset of an HDF5 file.
+        """Write the vectors of each line as a dataset of an HDF5 file. White space separates the tokens of a line.
 
         input_file: an open file or other lines.
         output_format: "all" layers (L,T,2D), the "top" one, or their "average" (T,2D).
-        forget_sentences: leave out the dataset `sentence_to_index`, which has the number of each sentence as JSON.
+        forget_sentences: leave out the dataset `sentence_to_index` (the number of each sentence, as JSON).
 
         Raises ValueError for a blank line and for an unknown format.
         """
@@ -330,7 +330,7 @@ class _ScalarMix(nn.Module):
 
 def _normalised(layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "L B U E"]:
     """Layers of mean 0 and variance 1 over all real positions, boundaries included; padding gets other values."""
-    wide = layers.to(torch.promote_types(layers.dtype, torch.float32))  # no sum in float16 exceeds 65,504
+    wide = layers.to(torch.promote_types(layers.dtype, torch.float32))  # a sum in float16 cannot exceed 65,504
     real = mask[:, :, None].to(wide.dtype)
     count = mask.sum() * wide.shape[-1]
     mean = wide.sum(dim=(1, 2, 3), keepdim=True) / count  # padding is zero

@@ -1,7 +1,7 @@
-"""The biLM as AllenNLP runs it: boundaries are added, words cached, and the LSTM state carried if that is asked for.
+"""The biLM as AllenNLP runs it: it adds boundaries, caches words and, on request, carries the LSTM state.
 
 Its state dict has AllenNLP's names and layout, so that weights of trained AllenNLP models load, and ours load there. A
-round trip changes a forget bias by the rounding of adding 1 (6e-8); all else is the same bit for bit. Models
+round trip changes a forget bias by the rounding of adding 1 (6e-8); everything else stays the same bit for bit. Models
 without a counterpart in AllenNLP (no projection, or no backward direction) keep the names of elmokit.
 """
 
@@ -36,9 +36,9 @@ _BLOCK = 1024  # words whose representations are computed at once
 class AllenNLPBiLM(nn.Module):
     """Character ids (B,T,C) without boundaries -> the layers (L,B,T+2,2D) with them, zero at padding, and the mask.
 
-    bilm: a biLM that reads bytes; whether it is trained is up to its parameters.
+    bilm: a biLM that reads bytes. Its parameters decide whether it is trained.
     vocab_to_cache: words whose token representations are computed once; `word_ids` are their indices in this list.
-        The first is padding and represented by zeros, as in AllenNLP's vocabularies.
+        The first word is padding, with a representation of zeros, as in AllenNLP's vocabularies.
     stateful: whether each row of a batch starts with the final state of the same row in the previous batch.
     """
 
@@ -84,7 +84,7 @@ class AllenNLPBiLM(nn.Module):
     ) -> tuple[Float[Tensor, "L B U E"], Bool[Tensor, "B U"]]:
         """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache.
 
-        Raises ValueError for character ids of another width than the model's, and for none that are needed.
+        Raises ValueError for character ids of another width than the model's, and if they are None but needed.
         """
         words = self._word_embedding
         if words is not None and word_ids is not None and bool((word_ids < words.num_embeddings).all()):
@@ -129,7 +129,7 @@ def _token_vectors(bilm: BiLM, words: Sequence[str]) -> Float[Tensor, "N D"]:
 
 
 def _first_rows(kept: Float[Tensor, "B D"], num_rows: int) -> Float[Tensor, "N D"]:
-    """The first rows of a part of the state; a row that was never there is zero."""
+    """The first rows of a part of the state; a row that it does not have is zero."""
     return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
 
 
@@ -139,7 +139,7 @@ def _tensors(state: BiLMState) -> list[Tensor]:
 
 
 def _state(tensors: Sequence[Tensor], config: BiLMConfig) -> BiLMState:
-    """The state of what `_tensors` gave."""
+    """The state from the result of `_tensors`."""
     layers = tuple(map(LSTMState, tensors[::2], tensors[1::2]))
     return BiLMState(layers[: config.num_layers], layers[config.num_layers :])
 
@@ -160,7 +160,7 @@ def _on_load(
     unexpected_keys: list[str],
     error_msgs: list[str],
 ) -> None:
-    """Tensor by tensor; one that is missing, or has another shape, stays as it is, and torch reports it."""
+    """Load tensor by tensor. One that is missing, or has another shape, stays as it is, and torch reports it."""
     for row in module_rows(module.bilm.config, _NAMES):
         name = prefix + row.name
         values = [module.get_parameter(_OWN + native).detach() for native in row.native]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SENTENCES_PER_BATCH = 256
 TOKENS_PER_BATCH = 8192
-"""With which a batch is full before it has its sentences."""
+"""A batch with this many tokens is full even if it has fewer sentences."""
 
 
 def embed_with(
@@ -45,7 +45,7 @@ def embed_with(
     device: str | None = None,
     overwrite: bool = False,
 ) -> EmbeddedFile:
-    """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
+    """Write another system's vectors for every line of a text file. Tasks read them with `--model OUTPUT`.
 
     system: `static` (word vectors), `hf-first` or `hf-mean` (transformers); docs/comparators.md.
     model: the file or folder of the system's model.
@@ -55,8 +55,8 @@ def embed_with(
     column, as_text, overwrite: as in `embed_file`.
     device: of a transformer; by default the GPU if there is one.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
-    would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
-    zeros, because the system has no vector of them.
+    would overwrite one of these files; OSError for files that cannot be read or written. Warns if most tokens get
+    zeros, because the system has no vectors for them.
     """
     output_path = expanded(output_path)
     check_paths(output_path, input_path, model)
@@ -77,7 +77,7 @@ def embed_with(
 
 
 def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:
-    """The system of that name. Raises ValueError, suggesting the nearest name, if there is none, and for no model."""
+    """Find a system by name. Raises ValueError, suggesting the nearest name, if there is none, and without a model."""
     system = find_named(systems, name, what="system")
     if not model:
         raise ValueError(f"{name} needs a model: {system.opens}")
@@ -85,7 +85,7 @@ def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Com
 
 
 def check_paths(output_path: str | Path, *inputs: str | Path) -> None:
-    """Raise OSError or ValueError if the output cannot be written, or its tokens would be written over an input."""
+    """Raise OSError or ValueError if the output cannot be written, or if its tokens would overwrite an input."""
     check_output(output_path)
     check_is_not_input(tokens_path(Path(output_path)), *inputs)
 
@@ -101,7 +101,7 @@ def write_vectors(
     as_text: bool = False,
     overwrite: bool = False,
 ) -> EmbeddedFile:
-    """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
+    """Write a system's layers for every line of a text file. The warning calls the system `model`."""
     source = open_source(input_path, raw_text=raw_text, column=column, as_text=as_text)
     sentences = [tokens for _, tokens in source.read(True)]
     if not sentences:
@@ -114,7 +114,7 @@ def write_vectors(
 def _encoded(
     layers: VectorSource, sentences: list[list[str]], *, model: str | Path
 ) -> Iterator[Float32[np.ndarray, "L T E"]]:
-    """The vectors of each sentence; at the end, a warning if most are zero."""
+    """Yield the vectors of each sentence. Warn at the end if most tokens have zeros."""
     num_found = 0
     with progress_bar(unit="sentence", total=len(sentences)) as bar:
         for batch in batched(sentences, size=SENTENCES_PER_BATCH, weight=len, enough_weight=TOKENS_PER_BATCH):
@@ -131,13 +131,13 @@ def _encoded(
 
 
 def open_static(model: str) -> VectorSource:
-    """One layer of word vectors, from a file that is recognised by its contents.
+    """Open one layer of word vectors. The contents of the file show its format.
 
-    A word that a text or word2vec file lacks is looked up in lower case, and is zero if it is not there either. A word
-    that fastText's `.bin` lacks is made of its character n-grams. Raises OSError, and ValueError for a file of another
-    kind.
+    A word that is missing in a text or word2vec file is looked up in lower case, and gets zeros if that is missing too.
+    A word that is missing in fastText's `.bin` gets a vector from its character n-grams. Raises OSError, and ValueError
+    for a file of another kind.
     """
-    path = expanded(model)  # no shell does in static:~/FILE
+    path = expanded(model)  # a shell does not expand static:~/FILE
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")
     return _open_fasttext(path) if looks_like_fasttext(path) else WordVectorSource(path)

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class SystemLayers:
-    """A `VectorSource` of a system that encodes sentences when they are asked for."""
+    """A `VectorSource` of a system that encodes sentences on demand."""
 
     encode: Encode
     """Sentences -> the layers (L,T,E) of each."""
     num_layers: int
     dim: int
     files: Sequence[Path]
-    """What the vectors depend on."""
+    """Files that the vectors depend on."""
     settings: str = ""
-    """What else they depend on, for the fingerprint."""
+    """Other settings that they depend on, for the fingerprint."""
     prepare: Callable[[Iterable[Sequence[str]]], None] | None = None
     """Called with sentences that will be needed, for systems that read their vectors from a large file."""
 

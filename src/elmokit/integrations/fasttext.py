@@ -1,6 +1,6 @@
-"""fastText's `.bin` files, read without fastText: vectors of any word, out of its character n-grams if it is unknown.
+"""Reads fastText's `.bin` files without fastText. An unknown word gets a vector from its character n-grams.
 
-Source: Bojanowski et al. (2017); the layout is that of versions 11 and 12, little-endian:
+Source: Bojanowski et al. (2017). The layout is that of versions 11 and 12, little-endian:
 
 | part | holds |
 |---|---|
@@ -38,13 +38,13 @@ _COUNTS = struct.Struct("<3i2q")
 _AFTER_WORD = struct.Struct("<qb")
 _MATRIX = struct.Struct("<?2q")
 _WORD_TYPE = 0  # 1 is a label of a classifier
-_CLASSIFIER = 3  # its model in the settings; a classifier of version 11 has no n-grams, whatever its settings
+_CLASSIFIER = 3  # `model` in its settings; a classifier of version 11 has no n-grams, whatever its settings say
 _SENTENCE_END = "</s>"  # fastText gives it no n-grams
 
 
 @dataclass(frozen=True)
 class FastText:
-    """Words with their rows of the input matrix, and how n-grams find theirs."""
+    """Words with their rows of the input matrix, and the settings that give the rows of n-grams."""
 
     path: Path
     rows: dict[str, int]
@@ -89,7 +89,7 @@ class FastText:
 
 
 def hash_of(ngram: str) -> int:
-    """32-bit FNV-1a of the UTF-8 bytes, each extended with its sign first, as fastText's C++ does."""
+    """32-bit FNV-1a of the UTF-8 bytes. Each byte is sign-extended first, as in fastText's C++."""
     value = 2_166_136_261
     for byte in ngram.encode():
         signed = byte | 0xFFFFFF00 if byte >= 0x80 else byte
@@ -104,7 +104,7 @@ def looks_like_fasttext(path: Path) -> bool:
 
 
 def read_fasttext(path: Path) -> FastText:
-    """Open a model. Raises OSError, and FormatError, which names the file, for one that is damaged or compressed."""
+    """Open a model. Raises OSError, and FormatError, naming the file, if it is damaged or compressed."""
     try:
         return _read(path)
     except FormatError:

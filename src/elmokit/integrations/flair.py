@@ -1,4 +1,4 @@
-"""ELMo as token embeddings of flair (extra `flair`), in place of the ones that needed AllenNLP 0.9."""
+"""ELMo as token embeddings for flair (extra `flair`). They replace flair's own class, which needed AllenNLP 0.9."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     """Vectors of the tokens of `flair.data.Sentence`, for taggers, `StackedEmbeddings` and document embeddings.
 
     model: an `Elmo`, or what `Elmo.from_pretrained` takes.
-    layers: as in `Elmo.encode`, by default "top"; "all" are the layers one after the other, the default of flair's own
+    layers: as in `Elmo.encode`, by default "top". "all" concatenates the layers; it is the default of flair's own
         class.
     embedding_mode: the name of `layers` in flair's own class: "all", "top" or "average".
     name: a token keeps its vector under this name. By default it is the model's name (for a path, its last part and a
@@ -69,13 +69,13 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
                 token.set_embedding(self.name, vector)
 
     def to_params(self) -> dict[str, object]:
-        """What flair saves: the files of the model in the native format, so that nothing of ours is pickled."""
+        """What flair saves: the files of the model in the native format, so that flair pickles no class of ours."""
         settings = {"layers": self.layers, "name": self.name, "precision": self.elmo.precision}
         return {"files": bytes_of(self.elmo), **settings}
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """The embeddings of what `to_params` gave. Raises FormatError if the model in it is damaged."""
+        """Make embeddings from the result of `to_params`. Raises FormatError if the model in it is damaged."""
         precision = params["precision"]
         device = "cpu" if precision == "int8" else _flair.device  # flair's may be a GPU, which has no int8
         elmo = elmo_of(params["files"], device=device, precision=precision)
@@ -85,6 +85,6 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
 def _default_name(elmo: Elmo, layers: Layers) -> str:
     model = elmo.name or ""
     if not (hub.is_address(model) or is_model_name(model)):
-        model = "-".join(filter(None, (Path(model).name, elmo.fingerprint()[:12])))  # wherever the folder is
+        model = "-".join(filter(None, (Path(model).name, elmo.fingerprint()[:12])))  # the same in any folder
     name = f"elmo-{model}-{layers}"
     return name if elmo.precision == "float32" else f"{name}-{elmo.precision}"

@@ -25,9 +25,9 @@ def bytes_of(elmo: Elmo) -> dict[str, bytes]:
 def elmo_of(
     files: Mapping[str, bytes], *, device: str | torch.device | None = None, precision: Precision = "float32"
 ) -> Elmo:
-    """The model of what `bytes_of` gave. Raises FormatError if a file of it is damaged or missing."""
+    """Read a model from the result of `bytes_of`. Raises FormatError if one of its files is damaged or missing."""
     with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
         for name, contents in files.items():
             Path(folder, Path(name).name).write_bytes(contents)
         loaded = Elmo.from_pretrained(folder, device=device)
-        return Elmo(loaded.bilm, loaded.vocabulary, precision=precision)  # which needs the folder no longer
+        return Elmo(loaded.bilm, loaded.vocabulary, precision=precision)  # this one does not need the folder

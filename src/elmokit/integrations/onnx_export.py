@@ -1,7 +1,7 @@
 """Export of a biLM to ONNX, for any number of sentences and tokens, checked with onnxruntime (extra `onnx`).
 
-`nn.LSTM(proj_size=...)` cannot be exported, and a Python loop would fix the number of tokens; torch's private `scan`
-operator becomes the Scan operator of ONNX.
+`nn.LSTM(proj_size=...)` cannot be exported, and a Python loop would fix the number of tokens. So we use torch's private
+`scan` operator, which becomes the Scan operator of ONNX.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class ExportedModel:
 
 
 def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedModel:
-    """Write the biLM, without carried state, to `path` (*.onnx). The file is written and checked, or not at all.
+    """Write the biLM, without carried state, to `path` (*.onnx). The file appears only if it passes the check.
 
     The input is `character_ids` (B,T,C), int64, as for `BiLM`, including the sentence boundaries; T is at least 1.
     Rows of zeros after the end of a sentence are padding (elsewhere they are not detected). The outputs are `layers`
     (L,B,T,2D) and `mask` (B,T). The metadata contain the name of the model, its config and the version of elmokit.
 
     Raises ValueError without the extra, when this version of torch cannot export, and when the result of onnxruntime
-    differs; FileExistsError when the file exists; InUseError, an OSError, when another process is writing it.
+    differs from torch's; FileExistsError when the file exists; InUseError, an OSError, when another process writes it.
     """
     if bilm.config.lookup is not None:
         raise ValueError("the ONNX export is for models that read bytes; this one looks its words up in dictionaries")
@@ -114,7 +114,7 @@ class ExportableBiLM(nn.Module):
 
     def __init__(self, bilm: BiLM, scan: Scan) -> None:
         super().__init__()
-        self.training = False  # the biLM keeps its own mode, which changes nothing
+        self.training = False  # the biLM keeps its mode; it makes no difference here
         self.bilm = bilm
         self.scan = scan
 

@@ -1,7 +1,7 @@
-"""Parquet files embedded on all cores or GPUs of one machine or of a cluster, with Ray Data.
+"""Embeds Parquet files on all cores or GPUs of a machine or a cluster, with Ray Data.
 
 Each row group of the input is a piece: a block of the pipeline, and a file of the output. Each actor opens its own copy
-of the model and embeds pieces. If an actor dies, Ray restarts it and gives its piece to another. The same call skips
+of the model and embeds pieces. If an actor dies, Ray restarts it and gives its piece to another. A second call skips
 complete files, so it continues a run that was stopped.
 """
 
@@ -48,21 +48,21 @@ if TYPE_CHECKING:
 
 
 RETRIES = 3
-"""How often a block is tried again when its actor died."""
+"""How often Ray tries a block again after its actor died."""
 
 
 @dataclass(frozen=True)
 class BulkResult:
-    """What a pipeline has done."""
+    """The result of a pipeline."""
 
     num_files: int
     """Files in the output."""
     num_sentences: int
     num_tokens: int
     num_tokens_before: int
-    """Tokens of the files that were there before."""
+    """Tokens of the files that existed before."""
     seconds: float
-    """With the start of the actors."""
+    """Including the start of the actors."""
 
 
 def embed_parquet(
@@ -79,15 +79,15 @@ def embed_parquet(
 ) -> BulkResult:
     """Embed a Parquet file, or all `*.parquet` of a folder, with Ray; `load_vectors` reads each file of the output.
 
-    input_path, output_folder: on a cluster, in a file system that all machines share, as is `model` if it is a path.
-        A row group of `NAME.parquet` becomes `NAME-00000.parquet`; it keeps the columns of the input and gets `tokens`,
-        `vectors`, and, of raw text, `offsets`. Files of the output that are there are not computed again. An input
-        without rows gives no files.
-    column: of texts, or of lists of tokens; None takes `tokens`, or else `text`.
-    raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
+    input_path, output_folder: on a cluster, all machines must share their file system, and `model`'s if it is a path. A
+        row group of `NAME.parquet` becomes `NAME-00000.parquet`; it keeps the columns of the input and gets `tokens`,
+        `vectors` and, for raw text, `offsets`. Existing files of the output are not computed again. An input without
+        rows gives no files.
+    column: column of texts, or of lists of tokens; None takes `tokens` or, without it, `text`.
+    raw_text: whether to tokenise texts; otherwise their tokens are separated by spaces.
     workers: number of actors, each with one core or GPU and one copy of the model; None takes all cores, or all GPUs.
 
-    The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
+    The pipeline uses the running Ray, or the one that RAY_ADDRESS names, or a local one that it starts and stops. The
     vectors are the same as from `embed_file` on the same kind of processor. It warns about the first file as
     `embed_file` does. Raises ValueError, naming file, row group and row, for a row that is not a sentence: in the first
     rows at once, otherwise after all other blocks. Raises OSError for files that cannot be read or written, and
@@ -99,13 +99,13 @@ def embed_parquet(
         raise ValueError(f"workers is {workers}; expected at least 1")
     start = time.monotonic()
     inputs, output = expanded(input_path).resolve(), expanded(output_folder).resolve()
-    model = lasting_name(model)  # which actors, whose working folder is another one, find too
+    model = lasting_name(model)  # actors, in another working folder, find it too
     pieces = list_pieces(inputs, output)
     output.mkdir(parents=True, exist_ok=True)
     if not pieces:  # tables without rows
         return BulkResult(0, 0, 0, 0, seconds=time.monotonic() - start)
     sample = open_source(pieces[0].input, raw_text=raw_text, column=column).read(True)
-    deque(islice(sample, SAMPLE_TOKENS + 1), maxlen=0)  # warns of text that looks raw, before hours of work
+    deque(islice(sample, SAMPLE_TOKENS + 1), maxlen=0)  # warns about text that looks raw, before hours of work
     settings = {"layers": layers, "column": column, "raw_text": raw_text}
     with _running(ray, workers):
         kind = "GPU" if on_gpus else "CPU"
@@ -138,7 +138,7 @@ def embed_parquet(
 
 
 class PieceEmbedder:
-    """What each actor holds: a model, which embeds one piece per call."""
+    """The state of an actor: a model that embeds one piece per call."""
 
     def __init__(
         self, pieces: list[Piece], settings: dict[str, Any], model: str, precision: Precision, on_gpus: bool
@@ -148,7 +148,7 @@ class PieceEmbedder:
         self._elmo = Elmo.from_pretrained(model, precision=precision, device=device)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Embed the piece of that number. What is wrong with its input is in the result, and is not tried again."""
+        """Embed the piece with that number. An error of its input is part of the result, so that Ray does not retry."""
         try:
             done = embed_piece(self._elmo, self._pieces[int(row["number"])], **self._settings)
         except (ValueError, OSError) as error:
@@ -159,7 +159,7 @@ class PieceEmbedder:
 
 @contextmanager
 def _running(ray: Any, workers: int | None) -> Generator[None]:
-    """The Ray that is running or that RAY_ADDRESS names, or a local one, which is stopped at the end."""
+    """Use the running Ray, or the one that RAY_ADDRESS names, or start a local one and stop it at the end."""
     if ray.is_initialized():
         yield
         return
@@ -196,7 +196,7 @@ class EmbeddedPiece:
 def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     """The row groups of a Parquet file, or of all `*.parquet` in a folder; `NAME.parquet` becomes `NAME-00000.parquet`.
 
-    Raises FileNotFoundError if there is nothing, ValueError for a file that is not Parquet, and if a piece would
+    Raises FileNotFoundError if there are no files, ValueError for a file that is not Parquet, and if a piece would
     replace input.
     """
     files, unread = [input_path], ""
@@ -225,11 +225,11 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
 def embed_piece(
     elmo: Elmo, piece: Piece, *, layers: Layers = "top", column: str | None = None, raw_text: bool = False
 ) -> EmbeddedPiece:
-    """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
+    """Embed a piece, unless its file exists. The file keeps all columns of the input next to tokens, offsets, vectors.
 
     Arguments and vectors are the same as in `embed_file`. Memory holds the input's row group and a block of vectors.
     Raises ValueError, naming file, row group and row, for a value that is not a sentence, for columns of the input that
-    would be replaced, and for a file that was made from something else.
+    would be replaced, and for an existing file made from something else.
     """
     layers = as_layers(layers, top=elmo.config.num_layers)
     source = ColumnSource.open(piece.input, raw_text=raw_text, column=column)

@@ -38,16 +38,16 @@ else:
     ).InputModule
 
 MODEL_FOLDER, MIX_NAME = "elmo", "elmo_mix.safetensors"
-"""What `save` writes next to its config: a native model, and the weights of the mix."""
+"""The files that `save` writes next to its config: a native model, and the weights of the mix."""
 
 
 class ElmoWordEmbeddings(InputModule):
     """Sentences -> the vectors of their tokens: `SentenceTransformer(modules=[ElmoWordEmbeddings(), Pooling(256)])`.
 
-    model: an `Elmo`, which shares its weights, or what `Elmo.from_pretrained` takes.
+    model: an `Elmo` (its weights are shared), or what `Elmo.from_pretrained` takes.
     layers: as in `ElmoEmbedding`; "mix" learns a weight for each layer in training.
     requires_grad: whether training changes the biLM, too.
-    max_seq_length: tokens of a sentence, with its prompt, that are read; None: all.
+    max_seq_length: number of tokens to read of a sentence and its prompt; None reads all.
 
     Sentences are strings, which are tokenised, or lists of tokens. Raises ValueError for a layer that the model does
     not have, and the errors of `Elmo.from_pretrained`.
@@ -76,8 +76,8 @@ class ElmoWordEmbeddings(InputModule):
     def preprocess(self, inputs: Sequence[Sentence], prompt: str | None = None, **kwargs: object) -> dict[str, Any]:
         """The features of a batch: `input_ids` (B,T,C), the character ids, and `attention_mask` (B,T); T is at least 1.
 
-        prompt: text that is put in front of sentences that are strings; `prompt_length` has its number of tokens.
-        Raises ValueError for a prompt after which `max_seq_length` leaves no token of the sentences.
+        prompt: text to put before sentences that are strings; `prompt_length` is its number of tokens.
+        Raises ValueError if `max_seq_length` leaves no room for the sentences after the prompt.
         """
         prompted = [f"{prompt or ''}{text}" if isinstance(text, str) else text for text in inputs]
         tokens = [sentence[: self.max_seq_length] for sentence in tokens_of_each(prompted)]
@@ -85,7 +85,7 @@ class ElmoWordEmbeddings(InputModule):
         if ids.shape[1] == 0:
             ids = nn.functional.pad(ids, (0, 0, 0, 1))
         mask = (ids > 0).any(dim=2).long()
-        mask[:, 0] = 1  # the vector of a sentence without tokens is zero, also where pooling looks for a maximum
+        mask[:, 0] = 1  # a sentence without tokens has a vector of zeros, also with max pooling
         features = {"input_ids": ids, "attention_mask": mask}
         if not prompt or prompted == [*inputs]:
             return features
@@ -107,18 +107,18 @@ class ElmoWordEmbeddings(InputModule):
         return self.embedding.output_dim
 
     def get_config_dict(self) -> dict[str, object]:
-        """What `save` keeps besides weights."""
+        """The settings that `save` keeps besides the weights."""
         kept = {"layers": self.embedding.layers, "requires_grad": self.embedding.trains_bilm}
         return {**kept, "max_seq_length": self.max_seq_length}
 
     def save(self, output_path: str, *args: object, safe_serialization: bool = True, **kwargs: object) -> None:
-        """Write config, model and mix into a folder; the weights are safetensors in float32 in any case."""
+        """Write config, model and mix into a folder. The weights are always safetensors in float32."""
         assert self.embedding.bilm is not None
         stored = to_weights(self.embedding.bilm, vocabulary=self.vocabulary)
         mixes = self.embedding.mixes.state_dict()
         mix = {name: tensor.detach().float().cpu().numpy() for name, tensor in mixes.items()}
-        self.save_config(output_path)  # after the weights are read, so that no part is written if they cannot be
-        with replacing_saved(Path(output_path, MODEL_FOLDER)):  # of an earlier step of the training
+        self.save_config(output_path)  # after reading the weights, so that nothing is written if that fails
+        with replacing_saved(Path(output_path, MODEL_FOLDER)):  # from an earlier step of training
             write_native(Path(output_path, MODEL_FOLDER), stored)
         write_arrays(Path(output_path, MIX_NAME), mix)
 

@@ -35,14 +35,14 @@ _validation: Any = require(
 
 
 class ElmoVectorizer(Estimator):
-    """Texts, or lists of tokens, -> an array (N,2D) with the pooled vectors of the tokens of each.
+    """Texts, or lists of tokens -> an array (N,2D) of pooled token vectors, one row per text.
 
     model: an `Elmo`, the name of a bundled model, or what `Elmo.from_pretrained` opens.
     layers: as in `Elmo.encode`, but not "all".
     pooling: "mean" or "max" over the tokens; a text without tokens gets zeros.
     normalize: whether to scale each vector to length 1.
-    batch_size: number of texts that are encoded at once.
-    device: "cpu" or "cuda"; by default the GPU if there is one. A model that is given as an `Elmo` stays where it is.
+    batch_size: number of texts to encode at once.
+    device: "cpu" or "cuda"; by default the GPU if there is one. An `Elmo` given as `model` stays where it is.
 
     Nothing is learned: `fit` loads the model (`elmo_`) and remembers the width (`n_features_out_`). A fitted vectorizer
     is pickled with the weights of its model.
@@ -68,7 +68,7 @@ class ElmoVectorizer(Estimator):
     def fit(self, X: Iterable[Sentence], y: object = None) -> ElmoVectorizer:  # noqa: N803 - scikit-learn's name
         """Load the model.
 
-        Raises ValueError for a table in place of texts, and for settings that `transform` would refuse,
+        Raises ValueError for a table instead of texts, and for settings that `transform` would refuse,
         and the errors of `from_pretrained`.
         """
         del y
@@ -80,7 +80,7 @@ class ElmoVectorizer(Estimator):
             )
         self.elmo_: Elmo = self.model if isinstance(self.model, Elmo) else Elmo(self.model, device=self.device)
         self.n_features_out_: int = self.elmo_.dim
-        self._encode([])  # refuses a layer that the model does not have, and other settings
+        self._encode([])  # raises ValueError for a layer that the model lacks, and for other wrong settings
         return self
 
     def transform(self, X: Iterable[Sentence]) -> Float32[ndarray, "N E"]:  # noqa: N803
@@ -103,11 +103,11 @@ class ElmoVectorizer(Estimator):
 
     @property
     def _n_features_out(self) -> int:
-        """What `get_feature_names_out` counts, by the name that scikit-learn's mixin asks for."""
+        """The number of features for `get_feature_names_out`, under the name that scikit-learn's mixin expects."""
         return self.n_features_out_
 
     def __sklearn_tags__(self) -> Any:
-        """Texts come in, no table; fitting needs no labels; what goes out is float32."""
+        """The input is texts, not a table; fitting needs no labels; the output is float32."""
         tags = cast("Any", super()).__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
@@ -116,7 +116,7 @@ class ElmoVectorizer(Estimator):
 
 
 def _checked(texts: Iterable[Sentence]) -> Iterable[Sentence]:
-    num_axes = getattr(texts, "ndim", 1)  # of arrays and of pandas
+    num_axes = getattr(texts, "ndim", 1)  # arrays and pandas objects have it
     if num_axes > 1:
         raise ValueError(
             f"expected texts, or lists of tokens, got a table ({type(texts).__name__} with {num_axes} axes); give one "

@@ -56,15 +56,15 @@ def make_elmo(
 class ElmoPipe:
     """Writes the vectors of a document's tokens into `doc.tensor` (T,2D), or (T,L*2D) for all layers.
 
-    model: what `Elmo.from_pretrained` takes; it is read when the first document comes, or from the pipeline's folder.
-    layers: as in `Elmo.encode`; "all" are the layers one after the other.
+    model: what `Elmo.from_pretrained` takes. It is read for the first document, or from the pipeline's folder.
+    layers: as in `Elmo.encode`; "all" concatenates the layers.
     tokens: "spacy" reads the tokens of the document. "elmokit" splits the text with `elmokit.tokenize`; a token of the
         document then gets the mean of the vectors of all tokens that it overlaps.
     precision, device: as in `Elmo.from_pretrained`.
-    batch_size: number of sentences that are encoded at once.
+    batch_size: number of sentences to encode at once.
 
-    Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
-    zeros. Raises ValueError for other `tokens`; `Elmo` refuses other settings when the first document comes.
+    If the document has sentences, each is read separately; otherwise the whole document is read at once. White space
+    gets zeros. Raises ValueError for other `tokens`; `Elmo` checks the other settings at the first document.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ElmoPipe:
 
     @property
     def elmo(self) -> Elmo:
-        """The model, which is read when it is asked for the first time."""
+        """The model. It is read at its first use."""
         if self._elmo is None:
             self._elmo = Elmo.from_pretrained(self.model, device=self.device, precision=self.precision)
         return self._elmo
@@ -117,11 +117,11 @@ class ElmoPipe:
         """Write the model into a folder, in the native format, for `nlp.to_disk`, unless `model` is excluded."""
         if MODEL_FOLDER not in exclude:
             elmo = self.elmo  # opened before its folder is replaced
-            with replacing_saved(Path(path, MODEL_FOLDER)):  # of an earlier step of the training
+            with replacing_saved(Path(path, MODEL_FOLDER)):  # from an earlier step of training
                 elmo.save(Path(path, MODEL_FOLDER))
 
     def from_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> ElmoPipe:
-        """Read the model that `to_disk` wrote. Raises FormatError if a file of it is damaged."""
+        """Read the model that `to_disk` wrote. Raises FormatError if one of its files is damaged."""
         if MODEL_FOLDER not in exclude:
             self._elmo = Elmo.from_pretrained(Path(path, MODEL_FOLDER), device=self.device, precision=self.precision)
         return self
@@ -131,7 +131,7 @@ class ElmoPipe:
         return _srsly.msgpack_dumps({} if MODEL_FOLDER in exclude else bytes_of(self.elmo))
 
     def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> ElmoPipe:
-        """Read the model that `to_bytes` gave. Raises FormatError if a file of it is damaged."""
+        """Read the model from the result of `to_bytes`. Raises FormatError if one of its files is damaged."""
         files = _srsly.msgpack_loads(data)
         if files and MODEL_FOLDER not in exclude:
             self._elmo = elmo_of(files, device=self.device, precision=self.precision)
@@ -157,7 +157,7 @@ class ElmoPipe:
             rows[[not token.is_space for token in span]] = flat
         else:
             starts, ends = np.array(token_offsets(span.text, tokenize(span.text)), np.int64).reshape(-1, 2).T
-            furthest = np.maximum.accumulate(ends)  # a token of combining marks may end before the one in front of it
+            furthest = np.maximum.accumulate(ends)  # a token of combining marks may end before the previous token
             for row, token in zip(rows, span, strict=True):
                 start: int = token.idx - span.start_char
                 near = slice(furthest.searchsorted(start, "right"), starts.searchsorted(start + len(token)))
@@ -172,7 +172,7 @@ def _sentences(doc: Any) -> list[Any]:
 
 
 def _set_hooks(doc: Any) -> None:
-    """Vectors and similarities of the document are ours, also in a pipeline that has static ones.
+    """Use our vectors and similarities for the document, also in a pipeline with static vectors.
 
     Without the hook, spaCy gives a token and the same word in another context the similarity 1.
     """

@@ -1,7 +1,7 @@
 """The learned mix of ELMo's layers in spaCy's components: `elmokit.ScalarMix.v1` (Peters et al., 2018, equation 1).
 
-It stands where a `Tok2Vec` would, reads the layers that the component `elmo` left in `doc.tensor`, and is trained with
-the component that it is part of.
+It takes the place of a `Tok2Vec`. It reads the layers that the component `elmo` left in `doc.tensor`, and is trained
+with the component that contains it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _thinc: Any = require("thinc.api", extra="spacy", purpose="elmokit.integrations.
 def scalar_mix(width: int, num_layers: int = 3) -> Any:
     """A thinc model, documents -> rows (T,width) of each: `gamma * sum_j softmax(weights)_j * layer_j`.
 
-    width: that of a layer, 2D. num_layers: 3 for a component `elmo` with `layers = "all"` and two LSTM layers.
-    Raises ValueError, when it is used, for documents whose tensor has other columns.
+    width: width of a layer, 2D. num_layers: 3 for a component `elmo` with `layers = "all"` and two LSTM layers.
+    The model raises ValueError for a document with other columns in its tensor.
     """
     parameters = {"weights": None, "gamma": None}
     return _thinc.Model(
@@ -61,7 +61,7 @@ def _forward(model: Any, docs: Sequence[Any], is_train: bool) -> tuple[list[Rows
 
 
 def _layers(model: Any, doc: Any, width: int, num_layers: int, *, is_train: bool) -> Float32[np.ndarray, "T L E"]:
-    """The layers of a document; zeros where nothing has annotated it, which is so when a component is initialised."""
+    """The layers of a document; zeros if nothing has annotated it yet, as when a component is initialised."""
     if doc.tensor.size == 0 and not is_train:
         return model.ops.alloc3f(len(doc), num_layers, width)
     if doc.tensor.shape != (len(doc), num_layers * width):

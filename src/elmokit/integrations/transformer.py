@@ -1,6 +1,6 @@
 """Encoders of Hugging Face's transformers as token vectors (extra `hf`): all layers, first or mean of a word's pieces.
 
-Only weights in safetensors are read, no code that comes with a model is run, and nothing is downloaded.
+elmokit reads only weights in safetensors, runs no code that comes with a model, and downloads nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PIECES_PER_BATCH = 2048
 _PROBES = ("a", "1", "가")
-"""Words by which a tokenizer shows whether it adds spaces; one of them is in any vocabulary."""
+"""Words that show whether a tokenizer adds spaces; every vocabulary has at least one of them."""
 
 Pieces = Literal["first", "mean"]
 
@@ -40,7 +40,7 @@ class _Part:
     sentence: int
     start: int
     words: list[str]
-    """With what stands before them in the text, if the tokenizer needs it."""
+    """Each with the space before it, if the tokenizer needs that."""
     num_pieces: int
 
 
@@ -54,9 +54,9 @@ class TransformerEncoder:
 
     @cached_property
     def before_word(self) -> str:
-        """What stands before each word but the first: a space, for tokenizers that do not add it to single words.
+        """Text before each word except the first: a space, for tokenizers that do not add it to single words.
 
-        Those of ModernBERT, Llama 3 and Gemma do not: without it, a word would be read as the end of the one before it.
+        ModernBERT's, Llama 3's and Gemma's do not. Without it, they would read a word as the end of the previous word.
         """
         words = ["a", *_PROBES]
         spaced = ["a", *(f" {word}" for word in _PROBES)]
@@ -70,14 +70,14 @@ class TransformerEncoder:
         for name, module in self.model.named_modules():
             padding = getattr(module, "padding_idx", None)
             if name.endswith("position_embeddings") and padding is not None:
-                limit -= padding + 1  # RoBERTa and its kin: positions start after the one of padding
+                limit -= padding + 1  # RoBERTa and similar models: positions start after the padding's
         return min(int(limit), int(self.tokenizer.model_max_length))
 
     def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
         """The layers of each sentence.
 
-        One that has more pieces than the model reads is split between words into as few parts as possible; a word
-        without pieces is a vector of zeros. Raises ValueError for a single word that the model cannot read at once.
+        A sentence with more pieces than the model reads is split between words into as few parts as possible. A word
+        without pieces gets zeros. Raises ValueError for a single word that the model cannot read at once.
         """
         num_layers, dim = self.model.config.num_hidden_layers + 1, self.model.config.hidden_size
         arrays = [np.zeros((num_layers, len(sentence), dim), np.float32) for sentence in sentences]
@@ -115,7 +115,7 @@ class TransformerEncoder:
         encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True)
         device = self.model.device
         rows = [torch.tensor(ids, device=device) for ids in encoded["input_ids"]]
-        # at the end, where it moves no position, whatever the tokenizer does; GPT-2's cannot pad at all
+        # Pad at the end, where it moves no position. Some tokenizers pad elsewhere, and GPT-2's cannot pad at all.
         ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id or 0)
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
@@ -137,14 +137,14 @@ class TransformerEncoder:
             own = own[:1] if self.pieces == "first" else own
             by_number[len(own)].append((row, word, own))
         pooled = states.new_zeros(len(states), states.shape[1], most_words, states.shape[3])
-        for group in by_number.values():  # words of as many pieces, which are averaged at once
+        for group in by_number.values():  # words with the same number of pieces, averaged at once
             rows, places, own = (torch.tensor(column, device=states.device) for column in zip(*group, strict=True))
             pooled[rows, :, places] = states[rows[:, None], :, own].mean(dim=1)
         return pooled
 
 
 def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device | None = None) -> SystemLayers:
-    """All layers of a folder of `save_pretrained`, or of a model of the Hub, by its name, that was downloaded before.
+    """Open a folder of `save_pretrained`, or the name of a Hub model that was downloaded before, with all layers.
 
     pieces: whether a word's vector is its first piece's vector or the mean over its pieces.
     device: by default the GPU if there is one.
@@ -155,26 +155,26 @@ def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device |
     on_device = find_device(device)
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
-    if Path(model).is_dir() and not Path(model, "config.json").exists():  # transformers speaks of its tokenizer
+    if Path(model).is_dir() and not Path(model, "config.json").exists():  # transformers blames the tokenizer
         raise FileNotFoundError(f"{model} has no config.json; expected a folder of save_pretrained")
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
-    # As an argument it would add spaces within words of Qwen's; without it, some tokenizers refuse words.
+    # As an argument, it would make Qwen's tokenizer add spaces within words. Without it, some tokenizers refuse words.
     tokenizer.add_prefix_space = True
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
     if network.config.is_encoder_decoder:
         network = network.get_encoder()
-    network = network.float()  # newer versions keep weights of 16 bits, with which padding changes the vectors
+    network = network.float()  # newer versions keep 16-bit weights; with these, padding changes the vectors
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
     num_layers, dim = network.config.num_hidden_layers + 1, network.config.hidden_size
-    settings = f"{pieces}, spaced {_digest(encoder)}"  # before, words of some tokenizers had no spaces
+    settings = f"{pieces}, spaced {_digest(encoder)}"  # older versions gave some tokenizers words without spaces
     network.to(on_device)
     return SystemLayers(encoder.layers, num_layers=num_layers, dim=dim, files=(), settings=settings)
 
 
 def _digest(encoder: TransformerEncoder) -> str:
-    """Of all weights and of the tokenizer."""
+    """A hash of all weights and of the tokenizer."""
     digest = hashlib.blake2b(encoder.tokenizer.backend_tokenizer.to_str().encode())
     for tensor in encoder.model.state_dict().values():
         digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
