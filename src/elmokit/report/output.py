@@ -40,7 +40,7 @@ def svg(draw: Callable[[], Any], style: Mapping[str, Any] = MappingProxyType({})
 
 
 def plain_label(name: str) -> str:
-    """A name for matplotlib, which reads text between dollars as mathematics and hides labels that begin with `_`."""
+    """Escape a name for matplotlib. It reads text between dollars as mathematics and hides labels starting with `_`."""
     return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
@@ -55,7 +55,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_pages(files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    """Write the contents of files by name, which may have folders in it; returns their paths."""
+    """Write the contents of files by name, and return their paths. A name may contain folders."""
     for name, contents in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(folder / name) as unfinished:

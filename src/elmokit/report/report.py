@@ -76,7 +76,7 @@ def _read(paths: Sequence[Path]) -> tuple[list[RunHistory], list[TaskRun], int]:
 
 
 def _runs_of(path: Path, problems: list[ValueError | FileNotFoundError]) -> list[LoggedRun]:
-    """The runs of a path. If a run in a folder, or its runs.jsonl, cannot be read, the problem is noted."""
+    """The runs of a path. If a run in a folder, or its runs.jsonl, cannot be read, add the problem to `problems`."""
     try:
         return read_runs([path])
     except (ValueError, FileNotFoundError) as problem:

@@ -43,7 +43,7 @@ SHARES = "Shares of the layers (after the softmax): the token representation, th
 MOST_BARS = 60
 
 Settings = Mapping[str, str]
-"""What a run can vary, except the seed: name -> value as text."""
+"""The settings of a run, except the seed: name -> value as text."""
 
 
 def tasks_page(runs: Sequence[TaskRun], *, command: str, has_picture: bool) -> str:
@@ -103,12 +103,12 @@ class LearntMix:
     shares: tuple[float, ...] = ()
     """Shares of the layers (weights after the softmax), lowest layer first; empty for a single layer."""
     weights: tuple[float, ...] = ()
-    """What runs before 0.1.0 call the shares."""
+    """The shares, under the name that runs before 0.1.0 use."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What is read of a line of metrics.jsonl: an epoch, or the result with the weights of the best epoch."""
+    """The fields read from a line of metrics.jsonl: an epoch, or the result with the weights of the best epoch."""
 
     epoch: int = 0
     step: int | None = None
@@ -116,14 +116,14 @@ class Line:
     best_epoch: int = 0
     dev: dict[str, float] = field(default_factory=dict[str, float])
     test: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
-    """Scores by the name of the test file; empty if the run was not asked for them."""
+    """Scores by the name of the test file; empty if the run did not score test files."""
     mixes: dict[str, LearntMix] = field(default_factory=dict[str, LearntMix])
     """The mixes by position, input or output; empty without ELMo."""
     result: bool = False
     stopped_by: str | None = None
     """What ended training: "patience" or "max_epochs"."""
     converged: bool | None = None
-    """What runs before 0.1.0 record in place of `stopped_by`."""
+    """Runs before 0.1.0 record this instead of `stopped_by`."""
     seconds: float = 0.0
     processor_seconds: float | None = None
     machine: str | None = None
@@ -140,7 +140,7 @@ class TaskRun:
     where: str
     """The run's folder, or the file and the run in it."""
     record: TaskRecord
-    """What the run's config says."""
+    """The run's config."""
     best: float | None
     """The best score so far on the development set; None before the end of the first epoch."""
     result: Line | None
@@ -157,12 +157,12 @@ class TaskRun:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The training and development files, where they were."""
+        """The training and development files, by their paths at the time."""
         return (*self.record.files.train, *self.record.files.dev)
 
     @property
     def model(self) -> str:
-        """The biLM, or the system in its place, with its fingerprint: `small-en (d864464f)`; `no ELMo` without one."""
+        """The biLM, or the system used instead, with its fingerprint: `small-en (d864464f)`; `no ELMo` without one."""
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.elmo_fingerprint
         if elmo is None:
             return NO_ELMO
@@ -173,7 +173,7 @@ class TaskRun:
 
     @property
     def row(self) -> Result:
-        """What the rows of all scores have in common."""
+        """The fields that the rows of all scores share."""
         elmo, done = self.record.config.inputs.elmo, self.result or Line()
         seconds = done.seconds if done.processor_seconds is None else done.processor_seconds
         return Result(
@@ -240,7 +240,7 @@ def read_task_run(run: LoggedRun) -> TaskRun:
 
 
 def _result(last: Line, epochs: Sequence[Line], training: TrainingConfig) -> Line:
-    """The last line, with what runs before 0.1.0 say in other words."""
+    """The last line, with today's fields filled in from those of runs before 0.1.0."""
     num_steps = (epochs[-1].step if epochs else None) or 0
     has_waited = last.epoch - last.best_epoch >= training.patience and num_steps >= training.min_steps
     stopped_by = "patience" if (has_waited if last.converged is None else last.converged) else "max_epochs"
@@ -249,7 +249,7 @@ def _result(last: Line, epochs: Sequence[Line], training: TrainingConfig) -> Lin
 
 
 def _sections(runs: Sequence[TaskRun]) -> list[list[TaskRun]]:
-    """The runs of each task with the same files; in a section, runs without ELMo come first."""
+    """Group the runs by task and files. In a section, runs without ELMo come first."""
     groups: defaultdict[Any, list[TaskRun]] = defaultdict(list)
     for run in runs:
         groups[run.record.task, run.files, run.num_examples("train"), run.num_examples("dev")].append(run)
@@ -302,7 +302,7 @@ def _cell(score: float | None) -> str:
 
 
 def _differing(runs: Sequence[TaskRun]) -> list[Settings]:
-    """The settings of each run that are not the same in all of them, and its vectors."""
+    """The vectors of each run, and its settings that are not the same in all runs."""
     all_settings = [_settings(run) for run in runs]
     names = list(dict.fromkeys(name for settings in all_settings for name in settings))
     values = {name: {settings[name] for settings in all_settings if name in settings} for name in names}
@@ -324,11 +324,11 @@ def _settings(run: TaskRun) -> Settings:
 
 
 def _arms(ended: Sequence[tuple[TaskRun, Line, Settings]]) -> dict[tuple[str, ...], dict[int, TaskRun]]:
-    """The runs that differ in their seeds alone, by their settings and their seed."""
+    """The runs by their settings, then by their seed. Runs with the same settings differ only in the seed."""
     arms: defaultdict[tuple[str, ...], dict[int, TaskRun]] = defaultdict(dict)
     for run, _, settings in ended:
         first = arms[*settings.values()].setdefault(run.seed, run)
-        if first.result != run.result:  # else a copy
+        if first.result != run.result:  # otherwise it is a copy
             both = f"{first.where} and {run.where}"
             warn_caller(f"{both} are runs of the same data, settings and seed; the first one counts")
     return arms
@@ -341,7 +341,7 @@ def _means(
     metric: str,
     sets: Sequence[str],
 ) -> Iterator[str]:
-    """For each set a mean and its gain over the arm without ELMo."""
+    """For each set, a mean and its gain over the arm without ELMo."""
     baseline = tuple(
         NO_ELMO if name == VECTORS else "" if name.startswith(_ELMO) else value
         for name, value in zip(columns, settings, strict=True)

@@ -172,7 +172,7 @@ def _curve(points: Sequence[tuple[int, float]]) -> tuple[list[float], list[float
 
 
 def _distinct(histories: Sequence[RunHistory]) -> Sequence[RunHistory]:
-    """The histories; if two have the same name, the names become the places of the runs."""
+    """The histories. If two have the same name, each gets the place of its run as name."""
     if len({history.name for history in histories}) == len(histories):
         return histories
     return [replace(history, name=history.where) for history in histories]
@@ -188,12 +188,12 @@ class LoggedLosses:
     seconds: Annotated[float, Meta(ge=0)]
     """Seconds of optimisation so far."""
     losses: Annotated[tuple[Annotated[float, Meta(ge=0)], ...], Meta(min_length=1, max_length=2)]
-    """Loss of each direction, forward first, in nats per predicted token; of the sampled softmax if that is trained."""
+    """Loss of each direction, forward first, in nats per predicted token, of the softmax that is trained."""
 
     @property
     def perplexity(self) -> float:
         """Perplexity of the directions' mean loss."""
-        return math.exp(min(sum(self.losses) / len(self.losses), 700.0))  # above it, no float holds the exponential
+        return math.exp(min(sum(self.losses) / len(self.losses), 700.0))  # a float cannot hold more
 
 
 @dataclass(frozen=True)
