@@ -27,7 +27,7 @@ TOKENS_AROUND = 8
 """Tokens of a context that are shown on each side of the word."""
 
 MAX_Q = 0.05
-"""Largest q of a word that is said to differ: of such words, one in twenty is expected to be a false alarm."""
+"""A word counts as different if its q is at most this. One in twenty such words is expected to be a false alarm."""
 
 _CONTEXTS = "contexts that moved most, by how much further they are from the other corpus than from their own:"
 _MEASURES = ("excess", "prt", "apd")
@@ -167,7 +167,7 @@ def change_text(result: SemanticChange) -> str:
 
 
 def change_rows(result: SemanticChange) -> Iterator[list[str]]:
-    """A row of the columns' names, and then a row for each word and layer."""
+    """A row of column names, then a row for each word and layer."""
     yield [
         *("layer", "word", "uses_1", "uses_2", "compared_1", "compared_2"),
         *(measure if part == "estimate" else f"{measure}_{part}" for measure in _MEASURES for part in _PARTS),
@@ -181,12 +181,12 @@ def change_rows(result: SemanticChange) -> Iterator[list[str]]:
 
 
 def change_json(result: SemanticChange) -> str:
-    """Everything, with the contexts."""
+    """The whole result as JSON, with the contexts."""
     return json.dumps(asdict(result), ensure_ascii=False, indent=1, default=str) + "\n"
 
 
 def _forms_without_uses(result: SemanticChange) -> list[str]:
-    """Forms of the words that were compared, each once."""
+    """Forms of the compared words that neither corpus uses, each once."""
     changes = {change.word: change for change in result.changes}.values()
     return [
         form

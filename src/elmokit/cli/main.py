@@ -1,7 +1,7 @@
-"""`elmokit <command>`: the table of commands, and how one is run.
+"""`elmokit <command>`: the table of commands, and the code that runs one.
 
-A command is a library function with a parser in front. Only the module and the parser of the command that runs are
-loaded, and these import the library when they run, so `--help`, `--version` and wrong arguments do not import torch.
+A command is a library function with a parser in front. Only the module and the parser of the chosen command are loaded,
+and they import the library only when they run. So `--help`, `--version` and wrong arguments do not import torch.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "function" not in arguments:
         _parser(None).print_help()
         return REFUSED
-    if arguments.command != "doctor":  # it tells what Python programs find here
+    if arguments.command != "doctor":  # it shows what other Python programs find
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin on busy cores are up to 30 times slower
         os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # huge pages for large tensors: up to a third faster
     return execute(arguments)
@@ -102,9 +102,9 @@ def _parser(chosen: str | None) -> Parser:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Call `arguments.function` with the arguments and return the exit code; errors and warnings become one line.
+    """Call `arguments.function` with the arguments and return the exit code. Each error and warning becomes one line.
 
-    `arguments.when_interrupted` is what a user should do after Ctrl-C, if there is something.
+    `arguments.when_interrupted`, if it is set, tells the user what to do after Ctrl-C.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -138,8 +138,8 @@ def _is_refusal(error: Exception) -> bool:
 def _message(error: Exception) -> str:
     """The error in one line.
 
-    Errors of the operating system name the file first and have no number. Of torch's errors only the first line is
-    kept; the rest is advice to torch's developers.
+    Errors of the operating system name the file first and have no number. Torch's errors keep only the first line; the
+    rest is advice to torch's developers.
     """
     text = str(error).partition("\n")[0] if isinstance(error, RuntimeError) else str(error)
     if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""What several commands have in common: the parser, options, checks of them, and files that are written."""
+"""Shared code of the commands: the parser, options, their checks, and output files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
 
     def add_text(self) -> None:
-        """Add how text is read: `--tokenize`, `--column` and `--as-text`."""
+        """Add the options for reading text: `--tokenize`, `--column` and `--as-text`."""
         self.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
         self.add_column()
 
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def layer_choice(text: str) -> Layers:
-    """The value of `--layers`. Elmo.encode refuses other names and numbers."""
+    """Parse the value of `--layers`. Elmo.encode refuses wrong names and numbers."""
     from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
     weights, number = numbers_between_commas(text), whole_number(text)
@@ -83,7 +83,7 @@ def layer_choice(text: str) -> Layers:
 
 
 def text_output(name: str) -> Path:
-    """The type of an option for a file that is written as plain text: tables in tabs, JSON, lines."""
+    """The type of an option for an output file in plain text: a table with tabs, JSON, or lines."""
     path = Path(name)
     if path.suffix.lower() in _OTHER_ENDINGS:
         raise argparse.ArgumentTypeError(f"{name} would be plain text, not what {path.suffix} promises; rename it")
@@ -91,9 +91,9 @@ def text_output(name: str) -> Path:
 
 
 def given(arguments: argparse.Namespace, *names: str, **renamed: str) -> dict[str, Any]:
-    """The arguments that were given, for the library, which has the defaults of the others.
+    """The arguments that the user gave. The library has defaults for the others.
 
-    renamed: the library's name of an argument, and the command's.
+    renamed: the library's name of an argument, and the command's name for it.
     """
     own = {name: name for name in names} | renamed
     values = {name: getattr(arguments, argument) for name, argument in own.items()}
@@ -128,7 +128,7 @@ def _is_given(value: object) -> bool:
 
 
 def check_model(arguments: argparse.Namespace, *inputs: str | os.PathLike[str] | None, output: Path | None) -> None:
-    """Refuse a model that is not there, and an output that would replace it or an input, before torch is imported."""
+    """Refuse a missing model, and an output that would replace it or an input. This does not import torch."""
     from elmokit.files.atomic import check_is_not_input
     from elmokit.formats.find import resolve_model
 
@@ -138,7 +138,7 @@ def check_model(arguments: argparse.Namespace, *inputs: str | os.PathLike[str] |
 
 
 def open_elmo(arguments: argparse.Namespace, **options: Any) -> Elmo:
-    """The model of `add_model`."""
+    """Open the model that the arguments of `add_model` name."""
     from elmokit.elmo.elmo import Elmo
     from elmokit.formats.find import DEFAULT_MODEL
 
@@ -148,7 +148,7 @@ def open_elmo(arguments: argparse.Namespace, **options: Any) -> Elmo:
 
 @contextmanager
 def open_output(path: Path | None, otherwise: T) -> Generator[IO[str] | T]:
-    """The file, which appears complete or not at all; without a path, `otherwise`."""
+    """Open the output file, which appears complete or not at all. Without a path, yield `otherwise`."""
     from elmokit.files.atomic import atomic_write
 
     if path is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elmokit.cli.options import Parser, check_model, check_new_run, check_option, given
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # from glibc's malloc.h
 _SHARDS = "tokenised text, one sentence per line, or the folder that prepare wrote"
 
 
@@ -74,7 +74,7 @@ def run_finetune(arguments: argparse.Namespace) -> None:
 
 def _add_run(parser: Parser, *, required: bool = False) -> None:
     text = "output folder of the run (must not contain a run)"
-    # torchrun takes --run for its own --run-path, so there is --run-dir
+    # torchrun reads --run as its own --run-path, so --run-dir means the same
     parser.add_argument("--run", "--run-dir", metavar="DIR", type=Path, required=required, help=text)
 
 
@@ -89,7 +89,7 @@ def _check_texts(arguments: argparse.Namespace) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Make glibc keep freed memory, so that a step does not fetch, zero and give back its memory each time.
+    """Make glibc keep freed memory, so that steps do not request, zero and return memory each time.
 
     On other systems this does nothing. It changes the whole process until its end, so only the command line calls it,
     not the library.

@@ -206,12 +206,12 @@ def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> 
 
 
 def _show(arguments: argparse.Namespace) -> bool | None:
-    """No bar between the rows of a table on the terminal."""
+    """Whether to show a progress bar: never between the rows of a table on the terminal."""
     return None if arguments.output or not sys.stdout.isatty() else False
 
 
 def perplexity_text(table: PerplexityTable, *, bands: bool = False) -> str:
-    """Perplexities, then the bands of the whole if requested, and its worst words if there are any."""
+    """Perplexities, then bands and worst words of all text together: bands if requested, words if there are any."""
     whole = table.whole
     parts = [_of_files(table)]
     if bands:
@@ -269,7 +269,7 @@ def _bands(side: Breakdown) -> str:
 
 
 def _words(side: Breakdown) -> str:
-    """A table of the worst words. The word comes last, since it may be long."""
+    """A table of the worst words. The word comes last, because it may be long."""
     rows = [["", "predictions", "mean loss", "total loss", "share of loss"]]
     for number, word in enumerate(side.worst_words, start=1):
         losses = [f"{word.mean_loss:.3f}", f"{word.total_loss:,.1f}", f"{word.loss_share:.2%}"]

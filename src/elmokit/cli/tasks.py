@@ -74,7 +74,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     if config is None:
         run_dir = resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
     else:
-        assert splits is not None  # as --data or --train was given
+        assert splits is not None  # because --data or --train was given
         run_dir = train(arguments.task, splits, config=config, run_dir=arguments.run, **how)
     print(run_dir)
 
@@ -90,7 +90,7 @@ def _settings(arguments: argparse.Namespace) -> list[str]:
 
 
 def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
-    """The files of the data, if they are given. What is not there is refused now, before torch is imported."""
+    """The files of the data, if they are given. Missing files are refused here, before torch is imported."""
     from elmokit.files.lines import check_inputs
     from elmokit.formats.find import resolve_model
     from elmokit.tasks.config import Splits
@@ -111,7 +111,7 @@ def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
 
 
 def _check_data(path: Path) -> None:
-    """Refuse a file that cannot be opened, but not the part of one that a task can read (`train-v1.1.json#4:`)."""
+    """Refuse a file that cannot be opened. Accept a part of a file, which a task can read (`train-v1.1.json#4:`)."""
     from elmokit.files.lines import check_inputs
 
     if "#" not in path.name and not path.is_dir():

@@ -59,7 +59,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
     with temporary_folder(Path(tempfile.gettempdir(), "elmokit-explore")) as folder:
         folder.chmod(0o700)  # because the text may be private
         site = folder / "site"
-        with serve(site, port=arguments.port) as server:  # first, since a port may be taken
+        with serve(site, port=arguments.port) as server:  # first, because the port may be taken
             write(site)
             print(f"{address(server)} (Ctrl-C ends it)", flush=True)
             with suppress(KeyboardInterrupt):
