@@ -7,7 +7,7 @@ const FORGET_BIAS = 1;
 const MAX_CACHED_TOKENS = 20000;
 
 export class BiLM {
-  /** config: `bilm` of config.json; tensors: those of model.safetensors. Throws an Error if they do not fit together. */
+  /** config: `bilm` of config.json; tensors: from model.safetensors. Throws an Error if they do not fit together. */
   static async create(config, tensors) {
     return new BiLM(config, tensors, await Memory.create());
   }
@@ -30,7 +30,7 @@ export class BiLM {
     return withBoundaries.map((layer) => layer.slice(this.dim, layer.length - this.dim));
   }
 
-  /** The same with the two sentence boundaries, whose activations are what the language models predict the ends from. */
+  /** The same with the two sentence boundaries. From their activations, the models predict the words at the ends. */
   readBounded(tokens) {
     const bounded = [BEGIN_SENTENCE, ...tokens, END_SENTENCE];
     const width = this.config.projection_dim;
@@ -139,12 +139,12 @@ class TokenEncoder {
     return hidden;
   }
 
-  /** What each filter found: its largest activation, and the position of the characters where it was. */
+  /** The largest activation of each filter, and the position of its window among the characters. */
   filters(token) {
     const { memory, config } = this;
     const dim = config.character_dim;
     const ids = characterIds(token, config.max_characters_per_token);
-    // After the word only padding follows: all windows of padding alone are equal, so that one of them is enough.
+    // Only padding follows the word. All windows that contain only padding are equal, so one of them is enough.
     const length = Math.min(ids.length + this.widest, config.max_characters_per_token);
     const mark = memory.mark();
     const characters = memory.reserve(length * dim);
@@ -191,7 +191,7 @@ class TokenEncoder {
   }
 }
 
-/** (filters, characters, width), as torch has them -> (filters, width, characters), as a window lies in memory. */
+/** (filters, characters, width), torch's order -> (filters, width, characters), the order of a window in memory. */
 function byPosition(weights, number, dim, width) {
   const arranged = new Float32Array(weights.length);
   for (let filter = 0; filter < number; filter++) {

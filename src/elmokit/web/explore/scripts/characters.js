@@ -16,7 +16,7 @@ export function characterIds(token, maxCharacters) {
 
 export const PADDING_ID = PADDING + SHIFT;
 
-/** Lone surrogates, which UTF-8 cannot encode, are dropped. */
+/** The UTF-8 bytes of a token, without lone surrogates, which UTF-8 cannot encode. */
 function encode(token) {
   return new TextEncoder().encode(token.replace(/\p{Surrogate}/gu, ""));
 }

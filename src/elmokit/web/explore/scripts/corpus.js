@@ -1,4 +1,4 @@
-// The sentences to search in: their tokens, senses where they are known, and all layers of all tokens in int8.
+// The sentences to search in: their tokens, the known senses, and all layers of all tokens in int8.
 
 import { largest } from "./vectors.js";
 
@@ -17,7 +17,7 @@ export class Corpus {
     this.sentences.forEach((tokens, sentence) => this.sentenceOf.fill(sentence, this.starts[sentence], this.starts[sentence + 1]));
     this.isFirst = firstOccurrences(this.sentences);
     this.senses = new Map(about.senses.map(([sentence, index, sense]) => [this.starts[sentence] + index, sense]));
-    this.sensesOf = new Map(); // a word in lower case -> its senses; the place of one among them is its colour
+    this.sensesOf = new Map(); // a word in lower case -> its senses; the index of a sense gives its colour
     for (const [number, sense] of this.senses) {
       const word = this.token(number).toLowerCase();
       if (!this.sensesOf.has(word)) this.sensesOf.set(word, []);
@@ -26,7 +26,7 @@ export class Corpus {
     this.numbersOf = Map.groupBy(this.sentences.keys(), (number) => this.sentences[number].join(" "));
   }
 
-  /** A token in its sentence. kind: the number of its colour, which is that of its sense or else of its file. */
+  /** A token in its sentence. kind: the number of its colour; its sense gives the colour or, without one, its file. */
   place(number) {
     const sentence = this.sentenceOf[number];
     const senses = this.sensesOf.get(this.token(number).toLowerCase()) ?? [];
@@ -36,13 +36,13 @@ export class Corpus {
     return { index: number - this.starts[sentence], tokens: this.sentences[sentence], sense, kind, from, source: this.sources[from - 2]?.[0] ?? null };
   }
 
-  /** The number of a token of a sentence of the corpus, a labelled one if there is one; undefined if the corpus does not have it. */
+  /** The number of a token of a sentence, labelled if possible; undefined if the corpus does not have the sentence. */
   find(tokens, index) {
     const numbers = (this.numbersOf.get(tokens.join(" ")) ?? []).map((sentence) => this.starts[sentence] + index);
     return numbers.find((number) => this.senses.has(number)) ?? numbers[0];
   }
 
-  /** Where a token is from: 1 is the bundled sample, 2 the first file. */
+  /** The source of a token: 1 is the bundled sample, 2 the first file. */
   sourceOf(number) {
     return 2 + this.sources.findLastIndex(([, first]) => first <= this.sentenceOf[number]);
   }
@@ -64,7 +64,7 @@ export class Corpus {
     return vector;
   }
 
-  /** Tokens with the largest cosines with a query; `isAllowed(number)` chooses among all. */
+  /** Tokens with the largest cosines with a query, among the tokens that `isAllowed(number)` accepts. */
   nearest(query, weights, number, isAllowed) {
     const lengthOf = (vector) => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
     const length = lengthOf(query) || 1;
@@ -90,7 +90,7 @@ export class Corpus {
   }
 }
 
-/** `total` entries of groups at most: as many of each as there can be, evenly spread over it. */
+/** At most `total` entries, shared fairly among groups and spread evenly over each, as in `planes.py`. */
 export function spread(groups, total) {
   const shares = new Map();
   [...groups].sort((one, other) => one.length - other.length).forEach((group, at) => {

@@ -22,26 +22,26 @@ export function drawing(width, height, attributes, ...children) {
   return make("svg", { viewBox: `0 0 ${width} ${height}`, width: wide, height: high, ...attributes }, ...children);
 }
 
-/** Parts that stand next to each other where there is space. */
+/** Parts next to each other, if there is space. */
 export const sideBySide = (...parts) => make("div", { class: "side" }, parts.map((part) => make("div", {}, part)));
 
 /** A label with its control. */
 export const field = (name, control) => make("label", { class: "field", id: `${control.id}-choice` }, make("span", { "data-say": name }), control);
 
-/** Replaces the children of an element; if one of them had the focus of the keyboard, the element takes it, if it can. */
+/** Replaces the children of an element. If one of them had the keyboard focus, the element takes it if it can. */
 export function replace(element, ...children) {
   const hadFocus = element.contains(document.activeElement);
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
   if (hadFocus) element.focus();
 }
 
-/** Text in the language of the model; says which one it is, to whoever reads it aloud. */
+/** Text in the language of the model, marked with that language for screen readers. */
 export const foreign = (language, text) => make("span", { lang: language }, text);
 
-/** What looks like a link, and acts when it is clicked. */
+/** A button that looks like a link. */
 export const link = (act, ...parts) => make("button", { type: "button", class: "link", onclick: act }, ...parts);
 
-/** A sentence with one of its tokens marked; long ones are cut around it. */
+/** A sentence with one of its tokens marked; a long sentence is cut around it. */
 export function sentence(language, tokens, marked, { around = 14 } = {}) {
   const first = Math.max(0, marked - around);
   const last = Math.min(tokens.length, marked + around + 1);
@@ -57,7 +57,7 @@ export function sentence(language, tokens, marked, { around = 14 } = {}) {
   );
 }
 
-/** Text of tokens before (-1) or after (1) the marked one, as far as a line can have it. */
+/** Text of the tokens before (-1) or after (1) the marked one, as many as fit into a line. */
 export const beside = (tokens, marked, side) =>
   (side < 0 ? tokens.slice(Math.max(0, marked - MOST_BESIDE), marked) : tokens.slice(marked + 1, marked + 1 + MOST_BESIDE)).join(" ");
 
@@ -75,21 +75,21 @@ export function markShape(kind) {
 
 export const markClass = ({ kind, isOwn }) => `mark ${kind === null ? "unknown" : `sense${kind % 6}`}${isOwn ? " mine" : ""}`;
 
-/** The mark of a place, as legends and lists show it. */
+/** The mark of a place for legends and lists. */
 export const swatch = (place) =>
   make("svg", { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, make("path", { d: markShape(place.kind), class: markClass(place) }));
 
 /** entries: [picture, text] */
 export const legend = (entries) => make("ul", { class: "legend" }, entries.map(([picture, text]) => make("li", {}, picture, text)));
 
-/** A token of at most so many characters, the last of which stands for those that are left out. */
+/** A token cut to at most `most` characters; the last one is then an ellipsis. */
 export function shortened(token, most) {
   const characters = [...token];
   return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : token;
 }
 
 /** A table with a caption and column names (strings or elements), and rows of cells: strings, numbers or elements.
-    data: its rows as they are saved, the names first. */
+    data: the rows to save, column names first. */
 export function table(caption, columns, rows, data = [columns, ...rows]) {
   const element = make(
     "table",
@@ -101,7 +101,7 @@ export function table(caption, columns, rows, data = [columns, ...rows]) {
   return Object.assign(element, { data });
 }
 
-/** A table that is made when it is unfolded: a long one would slow the sliders down. */
+/** A table that is made only when it is unfolded, because a long table would slow the sliders down. */
 export function folded(name, makeTable) {
   const element = make("details", {}, make("summary", {}, name));
   element.addEventListener("toggle", () => {

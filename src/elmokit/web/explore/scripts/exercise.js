@@ -1,4 +1,4 @@
-// A worked exercise: five questions, each with the view that answers it, and what there is to see.
+// A worked exercise: five questions, each with the view that answers it, and an explanation of what it shows.
 
 import { make, replace } from "./dom.js";
 
@@ -17,7 +17,7 @@ export function viewOf(step, numLayers) {
   return { ...view, step, among: "same", order: "cosine", source: 0, pair: 0, weights: Array.from({ length: numLayers }, (_, at) => (at === number ? 1 : 0)) };
 }
 
-/** Shows a step; goTo(step) leads to another one, and goTo(0) to the end. Nothing is drawn anew while it is the same. */
+/** Shows a step; goTo(step) shows another one, and goTo(0) ends the exercise. The same step is not drawn again. */
 export function showExercise(element, { step, say, word, language, overall, goTo }) {
   const key = `${step} ${language}`;
   if (element.dataset.key === key || (step && !overall)) return;

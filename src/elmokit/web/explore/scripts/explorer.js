@@ -1,4 +1,4 @@
-// What the page asks for, computed: everything here runs in a worker, so that typing never stalls.
+// Computes what the page asks for. Everything here runs in a worker, so that typing never stalls.
 
 import { BiLM } from "./bilm.js";
 import { characterIds } from "./characters.js";
@@ -8,12 +8,12 @@ import { readSafetensors } from "./safetensors.js";
 import { Products, cosine, cosines, mix, principalPlane, row } from "./vectors.js";
 
 const MAX_OCCURRENCES = 300;
-const MAX_REMEMBERED = 2 ** 26; // numbers of layers of sentences, of 4 bytes each
+const MAX_REMEMBERED = 2 ** 26; // numbers, of 4 bytes each, in the layers of sentences
 const CONTEXTS_AT_ONCE = 24;
-const CANDIDATES = 3; // times as many of the index as are shown; they are computed exactly as far as that can matter
+const CANDIDATES = 3; // candidates from the index for each one shown; they are computed exactly as long as that can matter
 
 export class Explorer {
-  /** fetchFile(path) -> ArrayBuffer of a file of the site; shared with `softmax`, which is fetched when it is needed. */
+  /** fetchFile(path) -> ArrayBuffer of a file of the site; `softmax` uses it too, to fetch the softmax on demand. */
   static async open(fetchFile) {
     const files = ["model/config.json", "model/model.safetensors", "corpus.json", "corpus.bin", "rates.bin"];
     const [config, weights, sentences, index, rates] = await Promise.all(files.map(fetchFile));
@@ -31,7 +31,7 @@ export class Explorer {
     return { dim: this.dim, numSentences: corpus.sentences.length, words: corpus.words, overall: corpus.overall };
   }
 
-  /** All layers of a sentence; they are remembered, and the oldest ones forgotten first. */
+  /** All layers of a sentence. They are remembered; the oldest are forgotten first. */
   layers(tokens) {
     const { remembered } = this;
     const key = tokens.join(" ");
@@ -59,7 +59,7 @@ export class Explorer {
     return vectors.map((one) => vectors.map((other) => cosine(one, other)));
   }
 
-  /** Nearest contexts of a token in the corpus, with exact cosines; those of the very same sentence are left out. */
+  /** Nearest contexts of a token in the corpus, with exact cosines. Contexts in the very same sentence are left out. */
   neighbours({ tokens, index, weights, number, among, source }) {
     const { corpus } = this;
     const query = this.vectorAt(tokens, index, weights);
@@ -84,7 +84,7 @@ export class Explorer {
     return { tokens, index, sense, kind: sense === null ? null : kind, from: 0, source: null, isOwn: true };
   }
 
-  /** How often the nearest other occurrence has the same sense, with this mix of the layers; null without any labels. */
+  /** How often the nearest other occurrence has the same sense, with this mix of the layers; null without labels. */
   rate({ weights, word }) {
     const { rates } = this;
     if (!rates.words.length) return null;
@@ -107,7 +107,7 @@ export class Explorer {
   similarWords({ token, number }) {
     const { corpus, bilm } = this;
     const query = bilm.tokenEncoder.encodeToken(token);
-    const layer0 = Float32Array.from({ length: this.dim }, (_, at) => query[at % query.length]); // both directions have it
+    const layer0 = Float32Array.from({ length: this.dim }, (_, at) => query[at % query.length]); // the same in both directions
     const weights = Array.from({ length: bilm.numLayers }, (_, layer) => (layer === 0 ? 1 : 0));
     const candidates = corpus.nearest(layer0, weights, CANDIDATES * number, (at) => corpus.isFirst[at] && corpus.token(at) !== token);
     return exactly(candidates, number, (at) => {
@@ -116,8 +116,8 @@ export class Explorer {
     });
   }
 
-  /** Occurrences of a word, and the inner products of their layers: of all that there are in the sentences given, in the
-      bundled sample and in each file, MAX_OCCURRENCES at most. The last ones are remembered, for sliders to be quick. */
+  /** Occurrences of a word, and the inner products of their layers. They are from the given sentences, the bundled
+      sample and each file, MAX_OCCURRENCES at most. The last result is remembered, so that sliders are quick. */
   found({ word, sentences, sources }) {
     const { corpus } = this;
     const wanted = word.toLowerCase();
@@ -132,7 +132,7 @@ export class Explorer {
     return this.last;
   }
 
-  /** Occurrences of a word in the plane of their largest variance, for each of the mixes; one plane for all sources. */
+  /** Occurrences of a word in the plane of their largest variance, for each mix. All sources share one plane. */
   planes({ mixes, ...asked }) {
     const { places, all, products } = this.found(asked);
     return mixes.map((weights) => {
@@ -161,14 +161,14 @@ export class Explorer {
     };
   }
 
-  /** Occurrences of a word in the corpus, in the plane that was computed beforehand; no points if there is none. */
+  /** Occurrences of a word in the corpus, in the plane computed in advance; no points if there is no plane. */
   prepared({ word, source }) {
     const plane = (this.corpus.planes.get(word.toLowerCase()) ?? []).filter(([number]) => this.isFrom(source, number));
     const all = this.corpus.occurrences(word).filter((number) => this.isFrom(source, number)).length;
     return { all, shares: null, points: plane.map(([number, x, y]) => ({ ...this.corpus.place(number), isOwn: false, x, y })) };
   }
 
-  /** For each token what either direction and both together expect in its place, and its surprisal in bits. */
+  /** For each token, what each direction and both together expect in its place, and its surprisal in bits. */
   async expectations({ tokens, number }) {
     const key = tokens.join(" ");
     if (this.expected.has(key)) return this.expected.get(key);
@@ -194,12 +194,12 @@ export class Explorer {
         });
       }
     }
-    if (this.expected.size >= 2) this.expected.delete(this.expected.keys().next().value); // a pair of sentences
+    if (this.expected.size >= 2) this.expected.delete(this.expected.keys().next().value); // keeps a pair of sentences
     this.expected.set(key, { results, isRanked });
     return this.expected.get(key);
   }
 
-  /** The groups of characters that the convolutions found in a word: how many filters, and the sum of what they give. */
+  /** The groups of characters that the filters found in a word: number of filters, and sum of their activations. */
   characters({ token, number }) {
     const { config, tokenEncoder } = this.bilm;
     const ids = characterIds(token, config.max_characters_per_token);
@@ -217,7 +217,7 @@ export class Explorer {
       }
       first += count;
     }
-    groups.delete(""); // padding alone
+    groups.delete(""); // only padding
     return [...groups.values()].sort((one, other) => other.activation - one.activation).slice(0, number);
   }
 
@@ -241,7 +241,7 @@ export class Explorer {
   }
 }
 
-/** The best of candidates, the best by the index first: exact(token) is called until no other can be among them. */
+/** The best candidates by exact(token). They come best first by the index; the search stops when no other can win. */
 function exactly(candidates, number, exact) {
   let best = [];
   let error = 0;
@@ -256,7 +256,7 @@ function exactly(candidates, number, exact) {
 
 const text = (buffer) => new TextDecoder().decode(buffer);
 
-/** Ids of characters as text: ^ and $ are the boundaries of the word; bytes that are no whole character are in hexadecimal. */
+/** Ids of characters as text. ^ and $ are the word's boundaries; bytes of incomplete characters are hexadecimal. */
 function spelled(ids) {
   let shown = "";
   let bytes = [];

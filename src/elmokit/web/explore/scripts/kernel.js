@@ -1,8 +1,8 @@
 // Matrix products on the CPU: a WebAssembly function with SIMD (kernel.wat), and the memory that it works in.
 //
-// multiply(w, x, y, blocks, columns, count, strideX, strideY) adds, for each of `count` vectors, the product of a matrix
-// with x to y. All are byte addresses. A block is 32 rows of the matrix, column by column; `Memory.matrix` arranges
-// matrices so.
+// multiply(w, x, y, blocks, columns, count, strideX, strideY) adds, for each of `count` vectors, the product of a
+// matrix with x to y. w, x, y and the strides are in bytes. A block is 32 rows of the matrix, column by column;
+// `Memory.matrix` arranges a matrix in blocks.
 
 const ROWS = 32;
 /** kernel.wat, assembled: `wat2wasm kernel.wat -o - | base64`. */
@@ -15,7 +15,7 @@ const KERNEL = [
   "CyAGaiELIA4gB2ohDiAJQQFqIgkgBUkNAAsgCiEAIAJBgAFqIQIgCEEBaiIIIANJDQALCw==",
 ].join("");
 
-/** Float32 arrays in the memory of the kernel. What is reserved after `mark()` is given back by `release(mark)`. */
+/** Float32 arrays in the memory of the kernel. `release(mark)` frees everything that was reserved after `mark()`. */
 export class Memory {
   static async create() {
     const pages = new WebAssembly.Memory({ initial: 16 });
@@ -34,7 +34,7 @@ export class Memory {
   reserve(length) {
     const start = this.end;
     this.end = start + Math.ceil(length / 4) * 16;
-    const missing = this.end + 4 * ROWS - this.pages.buffer.byteLength; // the last rows of a product may be filled up
+    const missing = this.end + 4 * ROWS - this.pages.buffer.byteLength; // a product may write a few rows past its end
     if (missing > 0) this.pages.grow(Math.ceil(missing / 65536));
     return start;
   }
@@ -52,7 +52,7 @@ export class Memory {
     this.end = mark;
   }
 
-  /** Copies a matrix (rows, columns), block by block; zeros fill up the last one, and add nothing to what follows y. */
+  /** Copies a matrix (rows, columns), block by block. Zeros pad the last block, so that nothing after y changes. */
   matrix(values, rows, columns) {
     const blocks = Math.ceil(rows / ROWS);
     const address = this.reserve(blocks * ROWS * columns);

@@ -1,8 +1,8 @@
-;; The matrix product of the explorer. kernel.js holds this file assembled: wat2wasm kernel.wat -o - | base64
+;; The matrix product of the explorer. kernel.js contains this file assembled: wat2wasm kernel.wat -o - | base64
 ;;
-;; For each of $count vectors it adds the product of a matrix with x to y. Addresses and strides are in bytes. A block is
-;; 32 rows of the matrix, column by column: their sums stay in eight registers of four rows, and a number of x is loaded
-;; once for all of them.
+;; For each of $count vectors it adds the product of a matrix with x to y. Addresses and strides are in bytes. A block
+;; is 32 rows of the matrix, column by column. The sums of its rows stay in eight registers, four rows in each. A number
+;; of x is loaded once for all rows.
 (module
   (import "js" "memory" (memory 0))
   (func (export "multiply")

@@ -1,9 +1,9 @@
-// Maps of a word's occurrences: of the mix, of each layer, or of two corpora, in planes next to each other.
+// Maps of a word's occurrences, for the mix, for each layer, or for two corpora, in planes next to each other.
 
 import { beside, drawing, folded, foreign, legend, link, make, markClass, markShape, replace, sentence, shortened, swatch, table } from "./dom.js";
 import { placesAsData } from "./views.js";
 
-const EDGE = 24; // around the marks, and so much more below them for the scale
+const EDGE = 24; // around the marks, and twice as much below them, for the scale
 const GAP = 16;
 const TITLE = 24;
 const WIDE = 848;
@@ -52,7 +52,7 @@ async function ofLayers({ panel, say, language, call, sentences, tokens, index, 
   return { caption: (say, word) => say("layersCaption", { word, shown: top.length, all: planes[0].all }), panes };
 }
 
-/** The same points with each axis as it is in another plane, and not its mirror image. */
+/** The same points; an axis that is mirrored compared with another plane is turned around. */
 function turned(points, like) {
   const sign = (axis) => (points.reduce((sum, point, at) => sum + point[axis] * like[at][axis], 0) < 0 ? -1 : 1);
   const [x, y] = ["x", "y"].map(sign);
@@ -79,7 +79,7 @@ async function ofCorpora({ panel, say, language, call, tokens, index, weights, s
   return { caption: (say, word) => say("corporaCaption", { word }), panes, found: [found, make("p", { class: "soft" }, say("changeHint"))], summary: numbers.map((pair) => pair.join(" ")).join(", ") };
 }
 
-/** Fills the panel with planes, a legend, the sentence of the mark that is looked at, and a table. */
+/** Fills the panel with planes, a legend, the sentence of the mark under the pointer or in focus, and a table. */
 function show(page, { caption, note = null, panes, found = null, summary = "" }) {
   const { panel, say, language, tokens, index, isLabelled, add } = page;
   const word = tokens[index];
@@ -88,7 +88,7 @@ function show(page, { caption, note = null, panes, found = null, summary = "" })
   const total = Math.min(WIDE, Math.max(panel.clientWidth, NARROWEST));
   const width = (total - (columns - 1) * GAP) / columns;
   const height = Math.max(NARROWEST, Math.min(HIGH, 0.9 * width));
-  for (const pane of panes) pane.points.sort((one, other) => one.isOwn - other.isOwn); // those on top
+  for (const pane of panes) pane.points.sort((one, other) => one.isOwn - other.isOwn); // the user's own on top
   const everything = panes.flatMap(({ points }) => points);
   const below = make("p", { class: "below", role: "status" });
   const look = (point) => replace(below, swatch(point), ` ${nameOf(point, say)}: `, link(() => add(point), sentence(language, point.tokens, point.index)));
@@ -100,7 +100,7 @@ function show(page, { caption, note = null, panes, found = null, summary = "" })
     element.addEventListener("pointerenter", () => look(point));
     element.addEventListener("click", () => add(point));
     element.addEventListener("focus", () => {
-      for (const mark of marks) mark.element.setAttribute("tabindex", mark.element === element ? 0 : -1); // one stop of the keyboard
+      for (const mark of marks) mark.element.setAttribute("tabindex", mark.element === element ? 0 : -1); // one tab stop for all marks
       look(point);
     });
     element.addEventListener("keydown", (event) => {
@@ -139,7 +139,7 @@ function show(page, { caption, note = null, panes, found = null, summary = "" })
       place();
     };
     picture.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return; // which also fingers on a touchpad send; the page scrolls otherwise
+      if (!event.ctrlKey && !event.metaKey) return; // pinching on a touchpad sends Ctrl too; otherwise the page scrolls
       event.preventDefault();
       by(event.deltaY < 0 ? STEP : 1 / STEP);
     }, { passive: false });
@@ -170,7 +170,7 @@ function show(page, { caption, note = null, panes, found = null, summary = "" })
   }
 }
 
-/** A plane: its frame, axes and scale, and its marks. Points of ghosts are there for orientation alone. */
+/** A plane: its frame, axes and scale, and its marks. Ghosts are points that only help with orientation. */
 class Plane {
   constructor({ title, note, points, ghosts = [], shares }, { say, language, word, width, height, x, y }) {
     Object.assign(this, { say, width, height, isMeasured: Boolean(shares) });
@@ -198,7 +198,7 @@ class Plane {
     this.group = make("g", { transform: `translate(${x} ${y})` }, title ? make("text", { class: "title", y: 14 }, title) : null, inside);
   }
 
-  /** Puts everything where it is in a view. */
+  /** Moves everything to its place in a view. */
   place(view, isLabelled) {
     const at = (point) => [
       this.width / 2 + view.x + view.zoom * this.scale * (point.x - this.middle[0]),
@@ -217,7 +217,7 @@ class Plane {
   }
 }
 
-/** What stands next to the word, of as many marks as fit. */
+/** Labels with the neighbouring words, for as many marks as fit. */
 function labels(marks, width) {
   const taken = [];
   return marks.flatMap(({ point: { tokens, index }, at: [x, y] }) => {
@@ -231,7 +231,7 @@ function labels(marks, width) {
   });
 }
 
-/** The largest of 1, 2, 5, 10, ... and their tenths and so on that is not longer. */
+/** The largest of ..., 0.1, 0.2, 0.5, 1, 2, 5, 10, ... that is not longer. */
 function roundLength(length) {
   const power = 10 ** Math.floor(Math.log10(length));
   return Number(([5, 2, 1].find((digit) => digit * power <= length) * power).toPrecision(1));

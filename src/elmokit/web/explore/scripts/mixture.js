@@ -1,12 +1,12 @@
-// Equation 1: a slider for the weight of each layer, the mixes that tasks have learnt, and the rate of the present mix.
+// Equation 1: a slider for the weight of each layer, the mixes that tasks have learnt, and the rate of the current mix.
 
 import { foreign, make, replace } from "./dom.js";
 import { mixture } from "./state.js";
 
-const [WIDTH, HEIGHT] = [100, 24]; // of a curve, which is as long as its slider
+const [WIDTH, HEIGHT] = [100, 24]; // of a curve; it is as long as its slider
 const percent = (rate) => (100 * rate).toFixed(1);
 
-/** The sliders are made once: the mouse would lose one that is drawn anew while it drags it. */
+/** Makes the sliders once: if a slider were drawn again while the mouse drags it, the mouse would lose it. */
 export function makeSliders(element, weights, { onslide, onchange }) {
   replace(element, weights.map((_, layer) =>
     make("div", { class: "slider" }, make("label", {}, make("span"),
@@ -24,7 +24,7 @@ export function showSliders(element, weights, say) {
   }
 }
 
-/** The rate of the mix, a curve below each slider of where it would go, and the best mix. found: null without labels. */
+/** Shows the rate of the mix, a curve of rates below each slider, and the best mix. found: null without labels. */
 export function showRate({ rate, sliders, found, weights, word, say, language, take }) {
   if (!found) return replace(rate);
   const all = [...found.curves.flat().filter((value) => value !== null), found.best.rate];

@@ -9,7 +9,7 @@ import { tokenize } from "./tokenizer.js";
 const find = (id) => document.getElementById(id);
 const settings = JSON.parse(find("settings").textContent);
 const CLOSING = /^[.,;:!?…)\]}”’»%]+$/;
-const LONGEST_LINK = 2000; // characters that mail and chats do not cut
+const LONGEST_LINK = 2000; // characters; mail and chats do not cut a link of this length
 const NARROW = "(max-width: 63.99rem)"; // one column
 const MODULES = { contexts: "views", similarity: "views", characters: "views", tour: "views", map: "map", expectations: "surprisal" };
 const NUM_SOURCES = 1 + settings.files.length; // the bundled sample, and the files
@@ -45,19 +45,19 @@ worker.addEventListener("error", (event) => showError(new Error(event.message)))
 let about = null;
 let state = null;
 let sentences = [];
-let lines = {}; // of the text: how many there are, how many of them are read, and whether there were more
+let lines = {}; // how many lines the text has, how many of them are read, and whether there were more
 let isSoftmaxLoaded = false;
 let say = null;
-const arrived = new Map(); // bytes of each file that is loaded
-let turn = 0; // of the view that was asked for last; an older one is not shown
-let lastView = Promise.resolve(); // views are computed one after the other, and those that are out of date not at all
+const arrived = new Map(); // bytes loaded of each file
+let turn = 0; // number of the view requested last; older ones are not shown
+let lastView = Promise.resolve(); // views are computed one after the other; outdated ones are skipped
 
 const DEFAULTS = {
   text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", number: 12, order: "cosine", source: 0, other: 0, picture: "mix", labels: 0,
   pair: 0, step: 0, language: settings.language, weights: Array.from({ length: settings.numLayers }, (_, layer) => (layer === settings.numLayers - 1 ? 1 : 0)),
 };
 
-/** isStep: whether the button "back" of the browser undoes it. */
+/** isStep: whether the browser's back button undoes it. */
 function change(part, { isStep = false } = {}) {
   state = { ...state, ...part };
   if (!SHOWN_TABS.includes(state.tab)) state.tab = "contexts";
@@ -76,13 +76,13 @@ function chosen() {
   return at < 0 ? null : { sentenceNumber: at, tokens: sentences[at], index: Math.min(state.index, sentences[at].length - 1) };
 }
 
-/** The picture of the map, which a site may not have. */
+/** The picture of the map, or "mix" if the site does not have the chosen one. */
 function picture() {
   const isThere = { corpora: CAN_COMPARE, umap: settings.hasUmap };
   return isThere[state.picture] === false ? "mix" : state.picture;
 }
 
-/** The source to search in, and the one that it is compared with: two corpora are never the same, and never all. */
+/** The source to search in, and the source to compare it with. Two compared sources are different single corpora. */
 function sources() {
   const sound = (number) => (number <= NUM_SOURCES && (number !== 1 || HAS_SAMPLE) ? number : 0);
   if (state.tab !== "map" || picture() !== "corpora") return { source: HAS_FILES ? sound(state.source) : 0, other: 0 };
@@ -109,7 +109,7 @@ function showWords() {
   showChoices();
 }
 
-/** The choices that a view has: name, where it is shown, its options as [value, words]. */
+/** The choices of the views, by name: the tabs that show it, its options as [value, words], and its value. */
 function choices() {
   const { source, other } = sources();
   const all = [...Array(NUM_SOURCES + 1).keys()].filter((number) => number !== 1 || HAS_SAMPLE).map((number) => [number, nameOfSource(number)]);
@@ -143,7 +143,7 @@ function showChoices() {
   find("choices").hidden = [...find("choices").children].every((choice) => choice.hidden);
 }
 
-/** The letters of scripts; of names that browsers do not have, or of none, any. */
+/** The letters of scripts; any letter if there are no scripts, or if the browser does not know a name. */
 function lettersOf(scripts) {
   try {
     return new RegExp(scripts.map((name) => `\\p{Script=${name}}`).join("|") || ".", "u");
@@ -152,7 +152,7 @@ function lettersOf(scripts) {
   }
 }
 
-/** What the user should know of the text: what is not read of it, and what the model has not read the like of. */
+/** Shows notes about the text: what is not read of it, and what is unlike the text that the model has read. */
 function showNotes() {
   const tokens = sentences.flat();
   const letters = tokens.join("").match(/\p{L}/gu) ?? [];
@@ -178,7 +178,7 @@ function showTokens() {
   };
   replace(find("tokens"), sentences.map((tokens, number) =>
     make("p", { dir: "auto" }, tokens.flatMap((token, index) => {
-      if (index > 0 && CLOSING.test(token)) return []; // it is with the word before it, so that no line begins with it
+      if (index > 0 && CLOSING.test(token)) return []; // stays with the word before it, so that no line begins with it
       let end = index + 1;
       while (end < tokens.length && CLOSING.test(tokens[end])) end++;
       const marks = tokens.slice(index + 1, end).flatMap((mark, at) => [" ", button(mark, number, index + 1 + at)]);
@@ -188,9 +188,9 @@ function showTokens() {
 
 function slide(layer, weight) {
   const weights = state.weights.with(layer, weight);
-  if (!weights.some((value) => value > 0)) return showSliders(find("weights"), state.weights, say); // the only layer is not taken away
+  if (!weights.some((value) => value > 0)) return showSliders(find("weights"), state.weights, say); // keeps the last layer with a weight
   state = { ...state, weights };
-  show({ isSlide: true }); // the address changes when the slider is let go: browsers limit how often it may
+  show({ isSlide: true }); // the address changes when the slider is released: browsers limit how often it may change
 }
 
 function presets() {
@@ -213,7 +213,7 @@ function showPresets() {
     make("option", { value: at, selected: JSON.stringify(preset.weights) === current }, preset.name)));
 }
 
-/** Shows the choices at once, and the view that they ask for when the one before it is done. isSlide: only weights differ. */
+/** Shows the choices at once, and their view when the previous view is done. isSlide: only the weights differ. */
 function show({ isSlide = false } = {}) {
   const isCurrent = ((mine) => () => mine === turn)(++turn);
   say = speaker(state.language);
@@ -228,7 +228,7 @@ function show({ isSlide = false } = {}) {
   });
   const panel = find("panel");
   panel.setAttribute("aria-busy", "true");
-  if (panel.dataset.tab !== state.tab) replace(panel, make("p", { class: "soft" }, say("computing"))); // not the view of another tab
+  if (panel.dataset.tab !== state.tab) replace(panel, make("p", { class: "soft" }, say("computing"))); // instead of the view of another tab
   panel.dataset.tab = state.tab;
   lastView = lastView.then(() => isCurrent() && showView(isCurrent));
   return lastView;
@@ -272,7 +272,7 @@ async function showRateOf(word, isCurrent) {
     showRate({ rate: find("rate"), sliders: find("weights"), found, weights, word, say, language: settings.language, take: (weights) => change({ weights }, { isStep: true }) }));
 }
 
-/** Not a part of a view, so that others can be looked at while the softmax is loading. */
+/** Separate from the view, so that users can look at other views while the softmax is loading. */
 async function loadSoftmax() {
   try {
     await call("loadSoftmax");
@@ -283,7 +283,7 @@ async function loadSoftmax() {
   }
 }
 
-/** What is drawn anew keeps the focus of the keyboard. */
+/** Keeps the keyboard focus on an element that is drawn again. */
 function keepFocus(draw) {
   const focused = document.activeElement;
   const key = focused && (focused.id || (focused.className === "token" && "token"));
@@ -297,7 +297,7 @@ function choose(sentence, index) {
   return change({ sentence, index }, { isStep: true });
 }
 
-/** Chooses a token of a sentence, which is added to the text if it is not there: in front, if the end would not be read. */
+/** Chooses a token of a sentence. A new sentence is added to the text, at the front if the end would not be read. */
 function add({ tokens, index }) {
   const text = tokens.join(" ");
   const at = sentences.findIndex((sentence) => sentence.join(" ") === text);
@@ -305,9 +305,9 @@ function add({ tokens, index }) {
   const read = tokenize(text);
   if (read.length > MAX_TOKENS) return replace(find("notes"), make("p", {}, say("longLine", { limit: MAX_TOKENS })));
   const isFull = lines.numRead < lines.numLines || sentences.flat().length + read.length > MAX_TOKENS;
-  // how "W." is read depends on what follows, so the tokens from the word on are counted, and not those before it
+  // The tokenization of "W." depends on the text after it, so count the tokens from the word on, not those before it
   const part = { sentence: isFull ? 0 : sentences.length, index: read.join(" ") === text ? index : read.length - tokenize(tokens.slice(index).join(" ")).length };
-  if (state.tab === "expectations") part.pair = chosen().sentenceNumber + (isFull ? 2 : 1); // a word was put into the sentence, to compare the two
+  if (state.tab === "expectations") part.pair = chosen().sentenceNumber + (isFull ? 2 : 1); // compares the sentence before and after replacing a word
   return setText((isFull ? [text, state.text] : [state.text.trimEnd(), text]).join("\n"), part, { isStep: true });
 }
 
@@ -323,7 +323,7 @@ function setText(text, part = {}, step = {}) {
   return change({ text, ...part }, step);
 }
 
-// --- the exercise, Python and files, which are fetched when they are asked for ---------------------------------------
+// --- the exercise, Python and files, all fetched on demand -----------------------------------------------------------
 
 async function showSteps() {
   const element = find("exercise");
@@ -390,7 +390,7 @@ function showError(error) {
 // --- what the user does ---------------------------------------------------------------------------------------------
 
 let typing = null;
-find("text").maxLength = MAX_CHARACTERS + 1; // so that the browser does not lay out more, and it is known that there was more
+find("text").maxLength = MAX_CHARACTERS + 1; // so that the browser does not lay out more, and the page knows that there was more
 find("text").addEventListener("input", (event) => {
   clearTimeout(typing);
   typing = setTimeout(() => setText(event.target.value), 200);
@@ -415,7 +415,7 @@ find("tabs").addEventListener("keydown", (event) => {
 });
 find("panel").addEventListener("unfolded", showSaving);
 find("python").addEventListener("toggle", () => {
-  find("python").querySelector("code").textContent = ""; // that of another view, until its own is there
+  find("python").querySelector("code").textContent = ""; // it was the code of another view
   if (find("python").open) showPython();
 });
 addEventListener("hashchange", async () => {
@@ -431,7 +431,7 @@ const opened = call("about").then((found) => {
   about = found;
   if (say) showReady();
 });
-opened.catch(() => { // whatever is shown says why
+opened.catch(() => { // the view shows the error
   find("progress").hidden = true;
   find("status").textContent = "";
 });
@@ -441,7 +441,7 @@ makeSliders(find("weights"), state.weights, { onslide: slide, onchange: () => sh
 makeChoices();
 find("mixture").open = !matchMedia(NARROW).matches;
 document.querySelector("main").removeAttribute("aria-busy");
-const shown = setText(state.text); // the words can be chosen at once; the view comes when the worker has the model
+const shown = setText(state.text); // words can be chosen at once; the view appears when the worker has the model
 showReady();
 await shown;
 if (about) document.body.dataset.ready = "true";

@@ -1,6 +1,6 @@
-// The view as a few lines of Python that compute what it shows.
+// Writes a few lines of Python that compute what the view shows.
 
-/** state, what is chosen in it, and the settings of the page -> lines of Python; null for a view without any. */
+/** The state, its chosen sentences and token, and the settings of the page -> lines of Python. */
 export function asPython({ state, sentences, tokens, index, weights, settings }) {
   const write = { contexts, map, similarity, expectations, characters, tour }[state.tab];
   return write({ ...settings, ...state, sentences, tokens, index, layers: `[${weights.map((weight) => Number(weight.toFixed(4))).join(", ")}]` });
@@ -12,7 +12,7 @@ const start = (model, ...names) => [`from elmokit import ${["Elmo", ...names].so
 const textOf = (sentences) => `text = [${sentences.map(split).join(", ")}]`;
 const SAMPLE = "from elmokit.analysis.polysemes import LISTS, read_polysemes";
 
-/** Arguments that say how files were read. */
+/** Arguments for reading the files in the same way. */
 const reading = ({ isRawText, column }) => `${isRawText ? ", raw_text=True" : ""}${column ? `, column=${quoted(column)}` : ""}`;
 
 /** Lines that read the sentences to search in: 0 is all of them, 1 the bundled sample, 2 the first file. */

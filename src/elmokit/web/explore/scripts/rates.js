@@ -2,8 +2,8 @@
 
 import { Products, cosines, pairs } from "./vectors.js";
 
-const TIE = 1e-6; // cosines that differ by no more count as equal
-const MAX_MIXES = 100; // among which the best is looked for
+const TIE = 1e-6; // cosines that differ by at most this count as equal
+const MAX_MIXES = 100; // tried to find the best one
 const CURVE_STEPS = 10;
 
 export class SenseRates {
@@ -19,7 +19,7 @@ export class SenseRates {
     this.chance = share(this.words.flatMap((word) => hits(word.senses, () => 1)));
   }
 
-  /** Hits of each occurrence of each word: 1 if the nearest other one has the same sense, else 0; ties are shared. */
+  /** Hits of each occurrence of each word: 1 if the nearest other one has the same sense, else 0; fractions for ties. */
   measure(weights) {
     return this.words.map(({ word, senses, products }) => {
       const count = senses.length;
@@ -41,7 +41,7 @@ export class SenseRates {
       }));
   }
 
-  /** The best of mixes that lie evenly between the layers. */
+  /** The best mix with weights in even steps. */
   best(numLayers) {
     this.found ??= evenMixes(numLayers).map((weights) => ({ weights, rate: this.rate(weights) }))
       .reduce((best, mix) => (mix.rate > best.rate + TIE ? mix : best));
@@ -49,7 +49,7 @@ export class SenseRates {
   }
 }
 
-/** For each occurrence whose sense another one has, too: which share of the nearest have it. */
+/** For each occurrence that shares its sense with another: the share of its nearest ones that have this sense. */
 function hits(senses, nearness) {
   const found = [];
   for (let one = 0; one < senses.length; one++) {

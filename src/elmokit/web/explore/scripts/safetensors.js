@@ -26,7 +26,7 @@ function readTensor(buffer, start, name, { dtype, shape, data_offsets: [first, l
   return { shape, values: widened(new Uint16Array(bytes)) };
 }
 
-/** The bits of a half are those of a float whose exponent is too small by 112, also for subnormal numbers. */
+/** A half has the bits of a float with an exponent that is too small by 112. This holds for subnormal numbers too. */
 function widened(halves) {
   const bits = new Uint32Array(halves.length);
   const values = new Float32Array(bits.buffer);

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 
-const MAX_SIDE = 32767; // pixels of a canvas, in the browsers that allow the fewest
+const MAX_SIDE = 32767; // pixels of a canvas, in the browser that allows the fewest
 const MAX_AREA = 2 ** 24;
 const LINE = 20;
 const MIN_WIDTH = 640; // for the caption
@@ -16,14 +16,14 @@ export function save(name, parts, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** The data of a table: whole sentences, and numbers with six digits after the point; cells are quoted as `as_tsv` does. */
+/** The data of a table: whole sentences, and numbers with six digits after the point; quoted as in `as_tsv`. */
 export function tableText({ data }) {
   const text = (cell) => (typeof cell === "number" ? String(Number(cell.toFixed(6))) : (cell?.textContent ?? cell ?? ""));
   const quoted = (text) => (/^$|["\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   return data.map((row) => `${row.map((cell) => quoted(text(cell))).join("\t")}\n`).join("");
 }
 
-/** A drawing for paper: in light colours, with its name, the legend (drawings and texts) and the source, all in one. */
+/** A drawing for paper: one picture in light colours with its name, the legend (drawings and texts) and the source. */
 export function onPaper(drawing, { legend, source }) {
   const { width, height } = drawing.viewBox.baseVal;
   const top = LINE * (legend.length + 2);
@@ -42,7 +42,7 @@ export function onPaper(drawing, { legend, source }) {
     text((top + height) / LINE, 4, source));
 }
 
-/** A copy with the light colours of the page, since a file has no style sheet. */
+/** A copy with the light colours of the page, because a file has no style sheet. */
 function inItsColours(drawing) {
   const copy = drawing.cloneNode(true);
   const originals = [drawing, ...drawing.querySelectorAll("*")];
@@ -58,7 +58,7 @@ function inItsColours(drawing) {
 
 export const drawingText = (drawing) => new XMLSerializer().serializeToString(drawing);
 
-/** A drawing as a picture of twice its size, or as large as every browser can make it. */
+/** A drawing as a picture of twice its size, or of the largest size that every browser can make. */
 export async function drawingAsPng(drawing) {
   const { width, height } = drawing.viewBox.baseVal;
   const scale = Math.min(2, MAX_SIDE / Math.max(width, height), Math.sqrt(MAX_AREA / (width * height)));

@@ -3,9 +3,9 @@
 import { largest } from "./vectors.js";
 
 const ROWS_AT_ONCE = 2048;
-const RANK_OFFSET = 2.7; // of Zipf's law as Mandelbrot corrected it: the share of a word is that of 1 / (rank + 2.7)
-const MIN_WORDS = 20; // of either frequency, to tell the order of a vocabulary
-const SORTED_SHARE = 0.65; // 0.5 without any order; 0.89 in mini-en and 0.80 in mini-ko, by the sample
+const RANK_OFFSET = 2.7; // Zipf's law as corrected by Mandelbrot: a word's share is proportional to 1 / (rank + 2.7)
+const MIN_WORDS = 20; // frequent words, and rare words, needed to tell the order of a vocabulary
+const SORTED_SHARE = 0.65; // 0.5 without any order; 0.89 in mini-en and 0.80 in mini-ko, on the sample
 
 export class Softmax {
   /** parts: tensors of each file, in order; vocabulary: the tokens in the order of the rows. */
@@ -25,7 +25,7 @@ export class Softmax {
     return this.ids.has(token);
   }
 
-  /** Whether a row is a word, and not a boundary or all the words that are not in the vocabulary. */
+  /** Whether a row is a word, not a boundary or `<UNK>` (all words outside the vocabulary). */
   isWord(id) {
     return !this.specials.has(id);
   }
@@ -77,16 +77,16 @@ function widened(weight, scale, dim) {
   return values;
 }
 
-/** Log probabilities of both directions together, p(w | left) p(w | right) / p(w): each of the two contains how frequent
-    the word is, which counts once. Its rank says it, in vocabularies that are sorted by frequency; in others it counts
-    twice. */
+/** Log probabilities of both directions together, p(w | left) p(w | right) / p(w). Both contain the frequency of the
+    word, and dividing by p(w) counts it once. p(w) comes from the rank if the vocabulary is sorted by frequency; in
+    others, the frequency counts twice. */
 export function together(forward, backward, isWord, isRanked) {
   const rarity = (id) => (isRanked ? Math.log(id + RANK_OFFSET) : 0);
   return normalised(forward.map((log, id) => (isWord(id) ? log + backward[id] + rarity(id) : -Infinity)));
 }
 
-/** Whether a vocabulary is sorted by frequency, as far as a text can tell: its repeated words then come before those that
-    it has once, as a rule. Too few of either tell nothing. */
+/** Whether a vocabulary is sorted by frequency, judged by a text. If so, words that the text repeats usually have
+    smaller ranks than words that it has once. False if there are too few words of either kind. */
 export function isByFrequency(vocabulary, tokens) {
   const counts = new Map();
   for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// What the language models expect, and how surprising the words of a sentence are, or of two that are compared.
+// What the language models expect, and how surprising the words of one sentence, or of two compared sentences, are.
 
 import { drawing, foreign, legend, link, make, replace, shortened, table } from "./dom.js";
 
@@ -69,7 +69,7 @@ function ofTwo({ say, language, sentenceNumber, pair, choose }, first, second) {
   ];
 }
 
-/** Pairs of indices of the fewest changes from one list to the other; undefined where one has nothing. */
+/** Aligns two lists with the fewest changes: pairs of indices, undefined where a list has no element. */
 export function aligned(one, other) {
   const costs = Array.from({ length: one.length + 1 }, (_, i) => Array.from({ length: other.length + 1 }, (_, j) => i + j));
   const change = (i, j) => costs[i - 1][j - 1] + (one[i - 1] === other[j - 1] ? 0 : 1);
@@ -85,7 +85,7 @@ export function aligned(one, other) {
   return pairs;
 }
 
-/** A pair of bars for each word, or for each pair of words: bits of both directions, on one scale. */
+/** A pair of bars for each word, or for each pair of words: the bits of both directions, on one scale. */
 function bars({ title, say, language, columns, chosen, choose, isDifference = false }) {
   const values = columns.flatMap(({ forwardBits, backwardBits }) => [forwardBits ?? 0, backwardBits ?? 0]);
   const most = Math.max(isDifference ? 2 : 10, ...values);

@@ -1,6 +1,6 @@
-// Text -> tokens, as elmokit/text/tokenizer.py makes them; the same tests hold the two equal.
+// Text -> tokens, as elmokit/text/tokenizer.py makes them. The same tests check that both give the same tokens.
 //
-// Python's \w, \s, \d and \b are written out, since those of JavaScript know other characters.
+// Python's \w, \s, \d and \b are written out, because JavaScript's match other characters.
 
 const W = "\\p{L}\\p{N}_"; // \w, inside a character class
 const S = "\\s\\x85"; // \s

@@ -26,7 +26,7 @@ export function cosine(one, other) {
   return lengths > 0 ? dot(one, other) / lengths : 0;
 }
 
-/** Inner products of vectors in all their layers: those of any mix of the layers follow from them, without the vectors. */
+/** Inner products of vectors in all their layers. They give those of any mix of the layers, without the vectors. */
 export class Products {
   /** places: for each vector, its layers. */
   static of(places) {
@@ -34,7 +34,7 @@ export class Products {
     return new Products(places.length, pairs(places[0]?.length ?? 0).map((pair) => symmetric(places.length, sum(pair))));
   }
 
-  /** products: for each pair of layers, those of two vectors, row by row; of two different layers, both ways. */
+  /** products: for each pair of layers, inner products of every two vectors, row by row; both ways if layers differ. */
   constructor(count, products) {
     Object.assign(this, { count, products });
   }
@@ -51,7 +51,7 @@ export class Products {
   }
 }
 
-/** Pairs of layers, none of them twice: [0, 0], [0, 1], ... */
+/** All pairs of layers, each once: [0, 0], [0, 1], ... */
 export const pairs = (numLayers) => Array.from({ length: numLayers }, (_, one) => Array.from({ length: numLayers - one }, (_, at) => [one, one + at])).flat();
 
 function symmetric(count, entry) {
@@ -60,14 +60,14 @@ function symmetric(count, entry) {
   return matrix;
 }
 
-/** Cosines (count, count) from inner products; those of a zero vector are 0. */
+/** Cosines (count, count) from inner products; 0 for a zero vector. */
 export function cosines(products, count) {
   const lengths = Float64Array.from({ length: count }, (_, at) => Math.sqrt(products[at * count + at]));
   return symmetric(count, (i, j) => (lengths[i] && lengths[j] ? products[i * count + j] / (lengths[i] * lengths[j]) : 0));
 }
 
-/** Coordinates [x, y] of each vector along the two directions of largest variance, from inner products, and the shares
-    of the variance along each; null in their place if all vectors are the same. */
+/** Coordinates [x, y] of each vector along the two directions of largest variance, from inner products, and each
+    direction's share of the variance; the shares are null if all vectors are the same. */
 export function principalPlane(products, count) {
   const sums = Float64Array.from({ length: count }, (_, i) => products.subarray(i * count, (i + 1) * count).reduce((sum, value) => sum + value, 0));
   const all = sums.reduce((sum, value) => sum + value, 0);
@@ -100,7 +100,7 @@ function largestAxis(matrix, count) {
   return { value, vector: largest < 0 ? vector.map((entry) => -entry) : vector };
 }
 
-/** A square matrix times a vector; four sums at a time, which do not wait for each other. */
+/** A square matrix times a vector, with four sums at a time that do not wait for each other. */
 function product(matrix, vector, count) {
   const result = new Float64Array(count);
   const even = count - (count % 4);
@@ -118,7 +118,7 @@ function product(matrix, vector, count) {
   return result;
 }
 
-/** Indices of the `number` largest of `count` scores, the largest first; `score(index)` may be -Infinity to leave out. */
+/** Indices of the `number` largest of `count` scores, largest first; a `score(index)` of -Infinity leaves it out. */
 export function largest(count, number, score) {
   const best = [];
   for (let index = 0; index < count; index++) {

@@ -15,7 +15,7 @@ export async function contexts({ panel, say, language, call, tokens, index, weig
   const word = foreign(language, tokens[index]);
   if (!near.length) return replace(panel, make("p", {}, say.parts("noOccurrences", { word })));
   const isSame = (place) => place.tokens[place.index].toLowerCase() === tokens[index].toLowerCase();
-  const places = near.map((place) => (isSame(place) ? place : { ...place, kind: null })); // a colour is of one word
+  const places = near.map((place) => (isSame(place) ? place : { ...place, kind: null })); // colours are for senses of one word
   const known = places.filter((place) => place.sense !== null);
   const same = known.filter((place) => place.sense === sense);
   replace(
@@ -33,7 +33,7 @@ function counted(places, say) {
   return senses.map(([sense, of]) => [swatch(of[0]), `${say.sense(sense)} ${of.length}`]);
 }
 
-/** Places by their cosine, their sense, or what stands left or right of the word, from the word outwards. */
+/** Sorts places by cosine, by sense, or by the text left or right of the word, from the word outwards. */
 function sorted(places, order) {
   const key = {
     left: ({ tokens, index }) => tokens.slice(0, index).reverse().join(" "),
@@ -68,7 +68,7 @@ function concordance(places, { say, language, order, hasFiles, hasSenses, add, s
   return Object.assign(lines, { data: placesAsData(places, ["cosine"]) });
 }
 
-/** Tokens in sentences as rows to be saved, with the numbers that are named. */
+/** Rows to save for tokens in sentences, with the fields in `names`. */
 export const placesAsData = (places, names) => [
   [...names, "token", "sense", "file", "index", "sentence"],
   ...places.map((place) => [...names.map((name) => place[name]), place.tokens[place.index], place.sense, place.source, place.index, place.tokens.join(" ")]),
@@ -78,7 +78,7 @@ export const placesAsData = (places, names) => [
 export async function similarity({ panel, say, language, call, sentences, sentenceNumber, index, weights, choose, isCurrent }) {
   const flat = sentences.flatMap((tokens, at) => tokens.map((token, index) => ({ token, sentence: at, index })));
   const shown = flat.slice(0, MAX_SHOWN_TOKENS);
-  // whole sentences, as the words after the last one that is shown change the vectors of those before
+  // Whole sentences, because words after the last shown one change the vectors of earlier words
   const cosines = await call("similarities", { sentences: sentences.slice(0, shown.at(-1).sentence + 1), weights, number: shown.length });
   if (!isCurrent()) return;
   const size = 22;
@@ -113,7 +113,7 @@ export async function similarity({ panel, say, language, call, sentences, senten
   );
 }
 
-/** What the filters found in a word, and the words that are nearest by their characters; a click adds one's sentence. */
+/** What the filters found in a word, and the nearest words by their characters; a click on a word adds its sentence. */
 export async function characters({ panel, say, language, call, tokens, index, add, isCurrent }) {
   const token = tokens[index];
   const groups = await call("characters", { token, number: NUM_GROUPS });

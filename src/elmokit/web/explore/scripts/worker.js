@@ -2,7 +2,7 @@
 
 import { Explorer } from "./explorer.js";
 
-/** A file of the site, with reports of how much of it has arrived. */
+/** Fetches a file of the site, and reports how much of it has arrived. */
 const fetchFile = (path) => fetched(path).catch((error) => Promise.reject(new Error(`${path}: ${error.message}`)));
 
 async function fetched(path) {
@@ -21,7 +21,7 @@ async function fetched(path) {
     reported = received;
     postMessage({ progress: { path, received, total } });
   }
-  postMessage({ progress: { path, received, total: received } }); // a server that compresses has told another length
+  postMessage({ progress: { path, received, total: received } }); // a server that compresses has sent another length
   return joined(chunks, received);
 }
 
