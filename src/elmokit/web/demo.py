@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TITLE = b"<title>elmokit: one word, many vectors</title>"
 """The demo replaces a file only if it has this title."""
 NUM_DRAWN = 6
-"""Number of words that are drawn, the first of the list."""
+"""Number of words to draw, from the start of the list."""
 WIDTH, HEIGHT, MARGIN = 300.0, 190.0, 14.0  # of a drawing
 SENTENCES: dict[Language, str] = {
     "en": '"We sat on the river bank.", "The bank raised its rates."',
@@ -38,9 +38,9 @@ class Drawing:
     word: str
     senses: list[str]
     rate: str
-    """Occurrences whose nearest one has the same sense, among all: `15/16`."""
+    """Number of occurrences whose nearest one has the same sense, out of all: `15/16`."""
     marks: list[tuple[int, float, float, str]]
-    """Of each occurrence the number of its sense, its place, and its sentence."""
+    """For each occurrence, the number of its sense, its place (x, y), and its sentence."""
 
 
 def run(html_path: Path, *, model: str | None = None) -> None:

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
 
 MAX_TOKENS = 200_000
-"""Tokens of a corpus: an index of 150 MB for a small model."""
+"""Most tokens in a corpus. This many make an index of 150 MB for a small model."""
 BLOCK_SENTENCES = 1024
 """Sentences whose vectors are in memory at once."""
 LABELLED = re.compile(r"\.tsv(\.gz|\.bz2|\.xz)?$", re.IGNORECASE)
 MAX_RATED_OCCURRENCES = 300
 """Most occurrences of one word in the rates, shared evenly among its senses."""
 MAX_RATED = 3000
-"""Occurrences of all words in them: inner products of 10 MB at most."""
+"""Most occurrences of all words in the rates. Their inner products take at most 10 MB."""
 _LARGEST = 127
 
 
@@ -47,7 +47,7 @@ class Corpus:
 
     sentences: list[list[str]]
     occurrences: list[Occurrence]
-    """Those of the first sentences, in their order: the words of the tour."""
+    """The words of the tour. They occur in the first sentences, in the same order."""
     sources: list[tuple[str, int]]
     """The name of each file, and the number of the first of its sentences."""
     labels: list[tuple[int, int, str]]
@@ -72,11 +72,11 @@ def read_corpus(
     A line of a file named `.tsv` (`.tsv.gz`, `.tsv.xz`) has, after the sentence, an index and a label for each token
     whose sense, or part of speech, is known: `tokens <tab> index <tab> label <tab> index <tab> label`.
 
-    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces. Both are brought to NFC,
-        as text that is typed is.
-    column: of JSON lines, tables in tabs or commas, or `form` of CoNLL-U, whose texts are the lines; without labels.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces. Both become NFC, like typed
+        text.
+    column: column of JSON lines, of tables with tabs or commas, or `form` of CoNLL-U. Its texts become the lines.
     Raises ValueError for a file without sentences, for more than MAX_TOKENS tokens in all, and, naming the line, for an
-    index without a label, one that is not that of a token, and one of text that is tokenised.
+    index without a label, an index that no token has, and labels with `raw_text`. A column has no labels.
 
     A sentence that a file repeats counts once, with the labels of all its lines, unless they differ on a token.
     """
@@ -126,7 +126,7 @@ def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool
 
 
 def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False) -> None:
-    """Write `corpus.json` and `corpus.bin`: scales (L,N) in float32, and then int8 (L,N,2D), of the N tokens.
+    """Write `corpus.json` and `corpus.bin`. The latter has scales (L,N) in float32, then int8 (L,N,2D), for N tokens.
 
     `rates.bin` has the inner products in float32 (P,M,M) of the occurrences of each rated word, one after the other.
     The rated words are labelled in files if there are any; otherwise they come from the list.
@@ -196,17 +196,17 @@ def _write_quantised(
 
 
 def quantised(vectors: Float[np.ndarray, "L N E"]) -> tuple[Int8[np.ndarray, "L N E"], Float32[np.ndarray, "L N"]]:
-    """Each vector in 127 steps of its scale to either side, and the scales."""
+    """Each vector as steps of its scale, from -127 to 127, and the scales."""
     scales = np.abs(vectors).max(axis=-1).astype(np.float32) / np.float32(_LARGEST)
     steps = vectors / np.where(scales > 0, scales, 1)[..., None]
     return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scales
 
 
 def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Words with at least two known senses, one of them at least twice, in lower case: numbers of tokens with a sense.
+    """Words, in lower case, with at least two known senses, one of them at least twice: token number -> sense.
 
-    senses: of the tokens that are labelled, by their numbers, in the order of the corpus. Of a word with more senses
-        than are rated, these are the ones that occur most.
+    senses: senses of the labelled tokens by their numbers, in the order of the corpus. If a word has more senses than
+        can be rated, the most frequent ones are rated.
     """
     by_word: dict[str, dict[str, list[int]]] = {}
     for number, sense in senses.items():
@@ -226,9 +226,9 @@ def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> dict[str, d
 
 
 def inner_products(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, "P N N"]:
-    """For each pair of layers l <= m, `h_l h_l'` of each two vectors, and `h_l h_m' + h_m h_l'` of different layers.
+    """Inner products of every two vectors for each pair of layers: `h_l h_l'`, and `h_l h_m' + h_m h_l'` for l < m.
 
-    Those of a mix of the layers with weights s are the sum of `s_l s_m` times these.
+    To get the inner products of a mix with weights s, multiply these by `s_l s_m` and add them.
     """
     pairs = [(one, other) for one in range(len(layers)) for other in range(one, len(layers))]
     exact = layers.astype(np.float64)

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 NUM_NEIGHBOURS = 15
 """UMAP's own default; a word with fewer occurrences has no plane."""
 MAX_OCCURRENCES = 300
-"""Those that the map of the page shows."""
+"""Number of a word's occurrences that the map shows."""
 MAX_WORDS = 200
-"""The most frequent words; a plane takes about a second."""
+"""Only this many of the most frequent words have a plane, because each takes about a second."""
 
 
 def umap_planes(
     top: Float32[np.ndarray, "N E"], tokens: Sequence[str], *, first: Sequence[str] = (), starts: Sequence[int] = ()
 ) -> dict[str, list[list[float]]]:
-    """Occurrences of words by the word in lower case: the number of the token, and its two coordinates.
+    """The occurrences of words, by the word in lower case: the number of the token, and its two coordinates.
 
     top: the vectors of all tokens of the corpus.
-    first: words that come before more frequent ones.
-    starts: numbers of the first tokens of the files after the sample; each has a share of the occurrences.
+    first: words to take before more frequent ones.
+    starts: numbers of the first tokens of the files after the sample. Each file gets a share of the occurrences.
     Raises ValueError, naming the extra, if umap-learn is missing.
     """
     umap = require_umap()
@@ -64,7 +64,7 @@ def _spread(groups: Sequence[NDArray[np.int64]], total: int) -> list[int]:
 
 
 def require_umap() -> Any:
-    """The package. Raises ValueError, naming the extra, if it is missing."""
+    """The package umap-learn. Raises ValueError, naming the extra, if it is missing."""
     return require("umap", extra="umap", purpose="a map by UMAP", package="umap-learn")
 
 

@@ -1,4 +1,4 @@
-"""Serves the explorer's files on this machine alone: 127.0.0.1, reading only, nothing is computed."""
+"""Serves the explorer's files on this machine only (127.0.0.1). It only reads files, and computes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Handler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # one connection serves many files
 
     def guess_type(self, path: str | os.PathLike[str]) -> str:
-        """The type of a file; that of scripts does not depend on the machine, since browsers insist on it."""
+        """The type of a file. For scripts it does not depend on the machine, because browsers insist on it."""
         return "text/javascript" if str(path).endswith(".js") else super().guess_type(path)
 
     def end_headers(self) -> None:
@@ -53,18 +53,18 @@ class _Handler(SimpleHTTPRequestHandler):
             return None
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing is logged."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
-        """Print what went wrong with a request, except that the browser closed the page before it had the file."""
+        """Print the error of a request, unless the browser closed the page before it had the file."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 def serve(folder: Path, *, port: int = 0) -> ThreadingHTTPServer:
-    """A server of the folder's files on 127.0.0.1; `serve_forever()` runs it. Port 0 is any free one.
+    """A server of the folder's files on 127.0.0.1; `serve_forever()` runs it. Port 0 means any free port.
 
     The folder need not exist yet. Raises ValueError for a number that is not a port, and OSError if the port is taken.
     """

@@ -1,4 +1,4 @@
-"""`elmokit explore`: a model as a web page that runs it, made of files alone, for any web server."""
+"""`elmokit explore`: writes a web page that runs a model. It consists only of files, for any web server."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ LEARNT_MIXES = "learnt_mixes.json"
 """Mixes that tasks have learnt for the layers of a model, by the fingerprint of its weights. `weights` are the shares
 of the layers, the lowest first. `experiments/explorer_presets.py` writes the file from the logs of runs."""
 MAX_PARAMETERS = 40_000_000
-"""Of a model that a browser should have to load: 80 MB in float16."""
+"""Size of the largest model that a browser should have to load: 80 MB in float16."""
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """The page loads nothing from anywhere else, and runs no script but its own."""
 COMMENTS_AND_INDENTATION = re.compile(r"(?ms)^\s*/\*\*.*?\*/\n|^\s*//[^\n]*\n|^\s+")
-"""A quarter of the scripts, which no browser needs; no string of theirs is longer than a line."""
+"""A quarter of the scripts, which browsers do not need. No string in the scripts continues on a second line."""
 TEXTS: dict[Language, tuple[str, int]] = {
     "en": ("We sat on the grassy bank of the river .\nThe bank raised its rates last week .", 5),
     "ko": ("먼지가 들어가서 눈이 따갑다 .\n밤새 마당에 눈이 쌓였다 .", 2),
@@ -61,13 +61,13 @@ def write_site(
     corpora: files to search in, one sentence per line; `raw_text` tokenises them, and `column` reads a column of them.
         A map of a word's occurrences has a colour for each file.
     sample: also search in the bundled sentences of this language, and show how well the model tells their senses apart.
-        By default only bundled models do, each for its language, and only without corpora.
-    umap: whether to compute maps by UMAP, too; that takes about a second for each of 200 words at most.
+        By default, only a bundled model without corpora does this, for its language.
+    umap: whether to compute maps by UMAP, too. That takes about a second per word, for at most 200 words.
     The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.
-    Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, or that
-    looks words up, without any sentences, or if UMAP is not installed, and FileExistsError if the folder is not empty.
+    Raises FileNotFoundError if there is no such model; ValueError if it is too large for a browser or looks words up,
+    if there are no sentences, or if UMAP is not installed; and FileExistsError if the folder is not empty.
     """
-    check_names(*corpora)  # which the page shows
+    check_names(*corpora)  # the page shows them
     check_texts(*corpora)
     stored = open_weights(find(model), with_softmax=True)
     if stored.config.num_parameters > MAX_PARAMETERS:
