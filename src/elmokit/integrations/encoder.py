@@ -54,7 +54,7 @@ class SystemLayers:
 
 @dataclass(frozen=True)
 class Comparator:
-    """How the model of a system is opened. `all_comparators.py` lists them."""
+    """How to open the model of a system. `paper/comparators/all_comparators.py` lists them."""
 
     name: str
     """Name on the command line: `elmokit embed --with NAME:MODEL`."""

@@ -89,8 +89,8 @@ def embed_parquet(
 
     The pipeline uses the running Ray, or the one that RAY_ADDRESS names, or a local one that it starts and stops. The
     vectors are the same as from `embed_file` on the same kind of processor. It warns about the first file as
-    `embed_file` does. Raises ValueError, naming file, row group and row, for a row that is not a sentence: in the first
-    rows at once, otherwise after all other blocks. Raises OSError for files that cannot be read or written, and
+    `embed_file` does. Raises ValueError, naming file, row group and row, for a row that is not a sentence: at once for
+    the first rows, otherwise after all other blocks. Raises OSError for files that cannot be read or written, and
     ValueError for less than one worker and if Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")

@@ -45,7 +45,7 @@ def plain_label(name: str) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise OSError, naming the folder, if no pages can be written into it. It does not need to exist."""
+    """Raise OSError, naming the folder, if no pages can be written into it. The folder need not exist."""
     target = folder.resolve()
     existing = next(path for path in (target, *target.parents) if path.exists())
     if not existing.is_dir():

@@ -188,7 +188,7 @@ class LoggedLosses:
     seconds: Annotated[float, Meta(ge=0)]
     """Seconds of optimisation so far."""
     losses: Annotated[tuple[Annotated[float, Meta(ge=0)], ...], Meta(min_length=1, max_length=2)]
-    """Loss of each direction, forward first, in nats per predicted token, of the softmax that is trained."""
+    """Loss of each direction, forward first, in nats per predicted token; for a sampled softmax, of that softmax."""
 
     @property
     def perplexity(self) -> float:

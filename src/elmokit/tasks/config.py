@@ -15,7 +15,7 @@ from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16
 MAX_FILTERS = 64
-"""Pairs of width and number; the released models have 7."""
+"""Largest number of pairs of width and number; the released models have 7."""
 MAX_SEED = 1 << 42
 """An epoch's seed is about a million times as large, which still fits in 64 bits."""
 OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")

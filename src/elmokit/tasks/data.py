@@ -32,7 +32,7 @@ class TaskExamples(Generic[E]):
     dev: list[E]
     test: dict[str, list[E]]
     counts: dict[str, dict[str, int]]
-    """For each split, or test file, the number of examples, and of skipped ones by reason."""
+    """For each split, or test file, the number of examples, and of skipped examples by reason."""
 
 
 def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskExamples[E]:

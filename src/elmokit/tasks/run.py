@@ -42,7 +42,7 @@ class TaskRecord:
     """The labels (or genres) of the training set, as `Task.symbols` returns them."""
     files: Splits
     examples: dict[str, dict[str, Annotated[int, Meta(ge=0)]]]
-    """For each split, the number of examples, and of skipped ones by reason."""
+    """For each split, the number of examples, and of skipped examples by reason."""
     digest: str | None = None
     """`data.digest` of the examples; None for a run that has not recorded it."""
     other_vectors: bool = False

@@ -85,7 +85,7 @@ def train(
     config: all settings; None is the recipe `cpu`.
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Choose settings by the development set, and use this for the last run only.
-        Without it, the run only keeps vectors for the words of the test files (see `new_word_table`).
+        Without it, the test files only add their words to the kept word vectors (see `new_word_table`).
     cache: folder of the activations of frozen biLMs (`system.paths.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
@@ -193,7 +193,7 @@ def _new_parts(
     cache: str | Path | None,
     device: torch.device,
 ) -> ModelParts[E, P]:
-    """The parts of a new run's model. The record has the biLM's resolved path and the actual width of word vectors."""
+    """The parts of a new run's model. The record resolves the biLM's place and the width of the word vectors."""
     inputs, words = config.inputs, None
     if inputs.elmo is not None:
         inputs = replace(inputs, elmo=replace(inputs.elmo, model=absolute_model(inputs.elmo.model)))

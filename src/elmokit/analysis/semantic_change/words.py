@@ -120,7 +120,7 @@ def frequent_words(
     """The most frequent words of two corpora, from their counts. A word ranks by its count where it is rarer.
 
     Only tokens with a letter are words.
-    stop_words: words to leave out, such as `stop_list`, in lower case.
+    stop_words: words to leave out, in lower case, as `stop_list` returns them.
     Raises ValueError if no word occurs `min_count` times in both.
     """
     common = {

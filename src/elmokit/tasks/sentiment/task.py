@@ -216,7 +216,7 @@ def cpu() -> TaskConfig:
 
 
 def cpu_cnn() -> TaskConfig:
-    """The CNN of Kim (2014), on fixed word vectors ("CNN-static"), in place of BCN; trained as `cpu-converged`.
+    """The CNN of Kim (2014), on fixed word vectors ("CNN-static"), instead of BCN; trained like `cpu-converged`.
 
     Ten epochs, as in `cpu`, are too few: experiments/LOG.md, 2026-11-22.
     """

@@ -183,7 +183,7 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
 def _write_quantised(
     file: BinaryIO, vectors: Float32[np.ndarray, "L T E"], shape: tuple[int, int, int], *, start: int
 ) -> None:
-    """Write the vectors of tokens from number `start` on into their places in the array of all tokens (L,N,E)."""
+    """Write the vectors of tokens, from number `start` on, to their places in the array of all tokens (L,N,E)."""
     numbers, scales = quantised(vectors)
     num_layers, num_tokens, dim = shape
     after_scales = num_layers * num_tokens * scales.itemsize

@@ -1,4 +1,4 @@
-"""`elmokit explore`: writes a web page that runs a model. It consists only of files, for any web server."""
+"""`elmokit explore`: writes a web page that runs a model. It is only files, so any web server can serve it."""
 
 from __future__ import annotations
 
