@@ -1,6 +1,6 @@
-"""Kinds of files, recognised by their first bytes, whatever their names. Nothing is unpickled; little is unpacked.
+"""Kinds of files, recognised by their first bytes, not their names. Nothing is unpickled; little is unpacked.
 
-This catalogue includes files of other tools that people may pass; the formats decide which files are a model.
+The kinds include files of other tools that people may pass by mistake. The formats decide which files are a model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
 from elmokit.system.messages import FormatError
 
 MAX_FILES = 1000
-"""Largest number of files in a folder of a model."""
+"""Maximum number of files in a model's folder."""
 _HEAD_BYTES = 1024
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<error")
@@ -28,7 +28,7 @@ _GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class FileKind(Enum):
-    """A kind of file; the value is a description for people."""
+    """A kind of file. The value describes it in messages."""
 
     NATIVE_CONFIG = "a config.json of elmokit"
     TASK_CONFIG = "the config.json of a run of `elmokit train`"
@@ -110,7 +110,7 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
 
 @contextmanager
 def naming_failed_download(path: Path) -> Generator[None]:
-    """Where an error is about this file, say if it is not a model file at all but what a download left."""
+    """If reading this file fails because a download failed, raise an error that says so."""
     try:
         yield
     except FormatError as error:
@@ -119,12 +119,12 @@ def naming_failed_download(path: Path) -> Generator[None]:
 
 
 def refuse_failed_download(path: Path, error: FormatError) -> None:
-    """Raise FormatError if a file named as one of a model is empty, or holds a message of the server or of Git LFS.
+    """Raise FormatError if a file with a model file's name is empty, a message from the server or a Git LFS pointer.
 
-    error: what it led to.
+    error: the error that reading the file raised.
     """
     kind = kind_of(path)
-    if kind is FileKind.GIT_LFS_POINTER:  # also of a vocabulary
+    if kind is FileKind.GIT_LFS_POINTER:  # whatever its name: it may replace a vocabulary
         raise FormatError(path, f"is {kind.value}; expected a model file: run `git lfs pull`") from error
     is_text = path.suffix == ".dic" or (path.suffix == ".json" and kind is FileKind.JSON)
     is_message = kind in (FileKind.EMPTY, FileKind.MARKUP) or (kind in (FileKind.TEXT, FileKind.JSON) and not is_text)
@@ -161,7 +161,7 @@ def _by_text(path: Path, head: bytes) -> FileKind | None:
     if head.startswith(b"model_checkpoint_path:"):
         return FileKind.TENSORFLOW_CHECKPOINT
     try:
-        head[:-3].decode("utf-8")  # the last character may be cut
+        head[:-3].decode("utf-8")  # the last character may be cut off
     except UnicodeDecodeError as error:
         return None if error.start < len(head) - 8 else FileKind.TEXT
     return FileKind.TEXT
@@ -171,7 +171,7 @@ def _kind_of_json(path: Path) -> FileKind:
     if path.stat().st_size > MAX_BYTES:
         return FileKind.JSON
     try:
-        values = read_json(path, _ANYTHING, is_named=True)  # no error shows a value
+        values = read_json(path, _ANYTHING, is_named=True)  # a link is harmless: no error quotes it
     except FormatError:
         return FileKind.BROKEN_JSON
     if not isinstance(values, dict):
@@ -196,5 +196,5 @@ def _is_tar(head: bytes) -> bool:
 def _start_unpacked(path: Path) -> bytes:
     try:
         return next(read_chunks(path, size=512), b"")
-    except ValueError:  # it is damaged
+    except ValueError:  # the file is damaged
         return b""

@@ -1,8 +1,8 @@
-"""Finding a model, whatever names it -> the folder of a native model, which everything else opens.
+"""Finding a model: a name or path -> the folder of a native model, which everything else opens.
 
-A name is that of a bundled model, of one that another package brings, of a published one, an address on the Hugging
-Face Hub, or a path. A model in another format is imported once, into the cache, in a child process
-(`importers/child.py`). It is found again by the contents of its files.
+The name may be a bundled model, a model from another package, a published model, an address on the Hugging Face Hub or
+a path. A child process imports a model in another format into the cache, once (`importers/child.py`). Later, elmokit
+finds it there by the contents of its files.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from elmokit.system.paths import default_cache, expanded, file_digest, make_room
 StrPath: TypeAlias = str | os.PathLike[str]
 
 VERSION = "imported-1"
-"""The folder of imported models in the cache. Another number imports all of them anew."""
+"""The folder of imported models in the cache. With a new number, elmokit imports all of them again."""
 MODEL, ABOUT = "model", "about.json"
 _MAX_HASHED = 64 << 20
-"""Bytes of a file next to the one that was named; a larger one is known by its size and date."""
+"""In bytes. A larger file next to the named one is identified by its size and date, not hashed."""
 _TEMPORARY: dict[str, tempfile.TemporaryDirectory[str]] = {}
-"""Imported models of this process, where the cache cannot be written."""
+"""Models imported for this process only, because the cache cannot be written."""
 
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
-"""A `pathlib.Path` of a URL has one slash."""
+"""One slash is enough, because `pathlib.Path` drops the second slash of a URL."""
 DEFAULT_MODEL = "small-en"
 _ADVICE = {
     "mini-en": "small-en has taken its place; ",
     "mini-ko": "install it: pip install 'elmokit[ko]'; ",
 }
-"""What to do about models of our own that are not bundled any more."""
+"""What to do about our models that are no longer bundled."""
 FINGERPRINT_DIGITS = 8
-"""How many of a fingerprint's digits tables and names of runs have."""
+"""How many digits of a fingerprint are shown in tables and names of runs."""
 ENTRY_POINTS = "elmokit.models"
-"""Group of the entry points by which packages bring models: the model's name = the package that is its folder."""
+"""Entry point group of packages that bring models: the model's name = the package that is its folder."""
 
 
 def find(name_or_path: StrPath, weights: StrPath | None = None) -> Path:
-    """The native folder of a model: a name, a folder, a file in one, a pair of files (in either order), or an archive.
+    """The native folder of a model, given as a name, folder, file in one, pair of files (in any order) or archive.
 
-    A published model, and one on the Hub, is downloaded first. Raises the errors of `resolve_model` if there is no such
-    model, and FormatError if the files are not a model, which says what they are instead and what to do with them.
+    Published models and models on the Hub are downloaded first. Raises the errors of `resolve_model` if there is no
+    such model, and FormatError if the files are not a model. That error says what they are and what to do with them.
     """
     path, weights_path = _located(name_or_path, weights)
     native = native_folder(path) if weights_path is None else None
@@ -83,9 +83,9 @@ def convert(
 
     Native -> HDF5 -> native is exact, bit for bit.
 
-    to: native, or bilm_tf, which keeps float32 in one file and takes none of dtype, softmax_dtype and max_file_bytes.
+    to: native or bilm_tf. bilm_tf stores float32 in one file, so it refuses dtype, softmax_dtype and max_file_bytes.
     dtype: float32 or float16.
-    softmax_dtype: type of the softmax's weight, by default `dtype`. int8 takes half the size of float16 and changes
+    softmax_dtype: dtype of the softmax's weight, by default `dtype`. int8 is half the size of float16 and changes
         the perplexity by far less than a percent.
     include_softmax: whether to write the softmax, if there is one.
     max_file_bytes: split the softmax into files of at most this size.
@@ -109,10 +109,10 @@ def convert(
 
 
 def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
-    """`elmokit inspect`: what the files of a model in any format say.
+    """`elmokit inspect`: describe the files of a model in any format.
 
-    The first thing that is wrong with them becomes its refusal, except that there is no such model
-    (FileNotFoundError).
+    The first problem with the files becomes a refusal in the result. Raises FileNotFoundError if there is no such
+    model.
     """
     found, weights_path = _located(path, weights)
     inspection = Inspection(found)
@@ -134,7 +134,7 @@ def bundled_models() -> dict[str, Path]:
 
 
 def packaged_models() -> dict[str, Path]:
-    """Name and folder of every model that an installed package brings; nothing of the package is run."""
+    """Name and folder of every model that an installed package brings. No code of the package runs."""
     found: dict[str, Path] = {}
     for point in entry_points(group=ENTRY_POINTS):
         package, *inner = point.value.split(".")
@@ -146,20 +146,20 @@ def packaged_models() -> dict[str, Path]:
 
 
 def _installed(name: str) -> Path | None:
-    """The folder of a bundled model, or of one that a package brings; to look through all packages takes a while."""
+    """The folder of a bundled or packaged model, or None. Packages come last, because looking through them is slow."""
     return None if os.sep in name else bundled_models().get(name) or packaged_models().get(name)
 
 
 def resolve_model(name_or_path: str | Path) -> Path:
-    """The folder of a model by its name, or else the path itself; a folder of such a name is written `./small-en`.
+    """The folder of a model by its name, or else the path itself.
 
-    A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
-    other case (`Small-EN`) all come after it. Published models and models on the Hub (`hf://user/model@revision`) are
-    downloaded into a cache. For a run, returns the folder of its best weights (`model_folder`). For a TensorFlow
-    checkpoint (`model.ckpt-5` or its data), returns the path of its index.
+    Bundled and packaged models take precedence over a path with the same name: write `./small-en` for the path. A path
+    takes precedence over a published model, and over any name in another case (`Small-EN`). Published models and models
+    on the Hub (`hf://user/model@revision`) are downloaded into a cache. For a run, returns the folder of its best
+    weights (`model_folder`). For a TensorFlow checkpoint (`model.ckpt-5` or its data), returns the path of its index.
 
-    Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
-    `published_folder`.
+    Raises FileNotFoundError, with the nearest name, if there is no such model or path, and the errors of `hub.download`
+    and `published_folder`.
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
@@ -190,7 +190,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
 
 def is_model_name(name_or_path: str | Path) -> bool:
-    """Whether it names a model, and not a path that exists: it leads to the same model on another machine."""
+    """Whether it is a model's name, not an existing path. A name means the same model on another machine."""
     name = str(name_or_path)
     if isinstance(name_or_path, str) and _installed(name):
         return True
@@ -200,14 +200,14 @@ def is_model_name(name_or_path: str | Path) -> bool:
 
 
 def check_is_not_a_model(*files: str | Path) -> None:
-    """Raise ValueError for a text that has the name of a model, as two arguments in the other order do."""
+    """Raise ValueError for a text that has the name of a model: the two arguments were probably swapped."""
     for file in files:
         if is_model_name(file) and not os.path.lexists(file):
             raise ValueError(f"{file} is a model, and there is no such file; expected the model first, then the text")
 
 
 def lasting_name(name_or_path: str | Path) -> str:
-    """What names the same model in another process: a name, a commit of the Hub, or an absolute path."""
+    """A name that finds the same model in another process: a model's name, a commit on the Hub, or an absolute path."""
     if hub.is_address(name_or_path):
         return hub.pinned(name_or_path)
     path = resolve_model(name_or_path)
@@ -215,27 +215,27 @@ def lasting_name(name_or_path: str | Path) -> str:
 
 
 def model_name(name_or_path: str | Path) -> str:
-    """The last part of a path, also of `.` and `..`, or of an address on the Hub; the name of a bundled model.
+    """The last part of a path (also of `.` and `..`) or of an address on the Hub, or the name of a bundled model.
 
-    The best weights of a run are `RUN/best`.
+    The best weights of a run are called `RUN/best`.
     """
     if hub.is_address(name_or_path):
         return Path(name_or_path).name
-    path = os.path.abspath(expanded(name_or_path))  # a link keeps its own name
+    path = os.path.abspath(expanded(name_or_path))  # not resolved: a link keeps its name
     folder, name = os.path.split(path)
     return f"{os.path.basename(folder)}/{name}" if name == BEST_DIR else name
 
 
 def with_fingerprint(name: str, fingerprint: str) -> str:
-    """A model as tables name it: `small-en (d864464f)`."""
+    """A model's name in tables: `small-en (d864464f)`."""
     return f"{name} ({fingerprint[:FINGERPRINT_DIGITS]})"
 
 
 def _located(name_or_path: StrPath, weights: StrPath | None) -> tuple[Path, Path | None]:
     """The path of a model, or of its two files: the options.json and the weights, in either order.
 
-    The two addresses of a published model, as scripts for AllenNLP have them, are its name. Raises ValueError for a
-    name with weights, because the model has its own.
+    The two addresses of a published model, as in scripts for AllenNLP, count as its name. Raises ValueError for a
+    model's name with weights, because a named model has its own weights.
     """
     name = name_or_path if isinstance(name_or_path, str) else Path(name_or_path)
     if weights is None:
@@ -258,7 +258,7 @@ def _located(name_or_path: StrPath, weights: StrPath | None) -> tuple[Path, Path
 
 
 def imported(path: Path, weights: Path | None = None) -> Path:
-    """The native folder of a model in another format, in the cache; it is imported at its first use."""
+    """The native folder, in the cache, of a model in another format. The first use imports the model."""
     key = _key(path, weights)
     if key in _TEMPORARY:
         return Path(_TEMPORARY[key].name, MODEL)
@@ -266,8 +266,8 @@ def imported(path: Path, weights: Path | None = None) -> Path:
         try:
             folder = default_cache() / VERSION / key
             if _is_up_to_date(folder):
-                with suppress(OSError):  # in a cache that may only be read
-                    os.utime(folder)  # so that it is removed after the others
+                with suppress(OSError):  # the cache may be read-only
+                    os.utime(folder)  # `make_room` removes the least recently used models first
                 return folder / MODEL
             folder.parent.mkdir(parents=True, exist_ok=True)
             staging = held.enter_context(temporary_folder(folder))
@@ -280,7 +280,7 @@ def imported(path: Path, weights: Path | None = None) -> Path:
                 raise
             return _import_for_now(key, path, weights, why=error)
         make_room(imported_models(folder.parents[1]), num_bytes=_num_bytes(staging))
-        if folder.exists():  # made of other files
+        if folder.exists():  # but not up to date
             folder.rename(staging / "old")
         with suppress(OSError):  # another process was first
             (staging / key).rename(folder)
@@ -289,17 +289,17 @@ def imported(path: Path, weights: Path | None = None) -> Path:
 
 @dataclass(frozen=True)
 class _About:
-    """What is kept next to an imported model."""
+    """Notes next to an imported model."""
 
     source: str
     """Path of its files when it was imported."""
     others: dict[str, str]
-    """Size and date of the files that belong to it without having been named."""
+    """Size and date of the files that belong to it but were not named."""
 
 
 @dataclass(frozen=True)
 class ImportedModel:
-    """A model in the cache that was imported from files of the user."""
+    """A model in the cache that was imported from the user's files."""
 
     folder: Path
     source: str
@@ -309,13 +309,13 @@ class ImportedModel:
     """Seconds since 1970."""
 
     def remove(self) -> int:
-        """Remove it, and return the number of bytes freed; a process that has it open keeps it."""
+        """Remove it, and return the number of bytes freed. A process that has it open can still use it."""
         shutil.rmtree(self.folder, ignore_errors=True)
         return 0 if self.folder.exists() else self.num_bytes
 
 
 def imported_models(cache: Path) -> list[ImportedModel]:
-    """The imported models in a cache, the least recently used one first."""
+    """The imported models in a cache, least recently used first."""
     found: list[ImportedModel] = []
     for folder in cache.glob("imported-*/[!.]*"):
         with suppress(FileNotFoundError):  # removed by another process
@@ -337,7 +337,7 @@ def _import(path: Path, weights: Path | None, folder: Path) -> None:
 
 
 def _import_for_now(key: str, path: Path, weights: Path | None, *, why: OSError) -> Path:
-    """Import into a temporary folder that goes when this process ends."""
+    """Import into a temporary folder that is removed when this process ends."""
     warn_caller(f"{path} is imported for this process only: the cache cannot be written ({why})")
     temporary = tempfile.TemporaryDirectory(prefix="elmokit-", ignore_cleanup_errors=True)
     import_model(path, weights, Path(temporary.name, MODEL))
@@ -346,7 +346,7 @@ def _import_for_now(key: str, path: Path, weights: Path | None, *, why: OSError)
 
 
 def _key(path: Path, weights: Path | None) -> str:
-    """A digest of the files that a model may consist of, which finds it again wherever they are."""
+    """A digest of the files that may be part of a model. It stays the same if the folder is moved."""
     digest = hashlib.sha256()
     for part in parts_of(path, weights):
         is_given = part in (path, weights)
@@ -362,7 +362,7 @@ def _seen(file: Path) -> str:
 
 
 def _is_up_to_date(folder: Path) -> bool:
-    """Whether it is there, and the files next to the named ones that belong to the model are as they were."""
+    """Whether the model is there, and its files that were not named have not changed since the import."""
     try:
         others = read_json(folder / ABOUT, _About).others
     except (FileNotFoundError, ValueError):

@@ -1,6 +1,6 @@
 """Models on the Hugging Face Hub: an address such as hf://user/model@revision -> a folder in its cache, and back.
 
-Needs the extra `hub`. Only files of the native format are downloaded, whose weights are safetensors.
+Needs the extra `hub`. Only files of the native format are downloaded, so weights are always safetensors.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ FILES = (CONFIG_NAME, CARD_NAME, "model.safetensors", "softmax-*.safetensors", "
 PURPOSE = f"a model on the Hugging Face Hub ({SCHEME}...)"
 
 _ADDRESS = re.compile(r"hf:/{1,2}([\w.-]+/[\w.-]+)(?:@([^@\s]+))?", re.ASCII)
-"""A `pathlib.Path` of an address has one slash."""
+"""One slash is enough, because `pathlib.Path` drops the second slash of an address."""
 
 
 def is_address(name: object) -> bool:
-    """Whether a name of a model is an address on the Hub; it may be a path made of one."""
+    """Whether a model's name is an address on the Hub, or a `pathlib.Path` made from one."""
     return str(name).startswith((SCHEME, "hf:/"))
 
 
 def download(address: str | Path) -> Path:
     """The folder of a model on the Hub, in the cache of `huggingface_hub`. Files in the cache are not downloaded again.
 
-    address: hf://user/model, or hf://user/model@revision with a branch, a tag or a commit. A model pinned to a commit
-        is read without network once it is in the cache, and so is any other if the Hub cannot be reached.
-    Raises ValueError without the extra, for a string that is not an address, and for a repository without a model of
-    elmokit; FileNotFoundError if there is no such repository or revision, and OSError if it cannot be reached.
+    address: hf://user/model, or hf://user/model@revision with a branch, a tag or a commit. Once a model is in the
+        cache, it is read without network if it is pinned to a commit, or if the Hub cannot be reached.
+    Raises ValueError without the extra, for a string that is not an address, and for a repository without an elmokit
+    model; FileNotFoundError if there is no such repository or revision, and OSError if it cannot be reached.
     """
     repository, revision = parts_of(address)
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
     about = {"library_name": "elmokit", "library_version": __version__, "local_files_only": is_offline()}
-    snapshot = partial(hub.snapshot_download, repository, **about)  # its folder has the name of the commit
+    snapshot = partial(hub.snapshot_download, repository, **about)  # returns a folder named after the commit
     with _speaking_of(str(address)):
         commit = Path(snapshot(revision=revision, allow_patterns=[CONFIG_NAME])).name
         config = hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit)
@@ -56,16 +56,16 @@ def download(address: str | Path) -> Path:
 
 
 def pinned(address: str | Path) -> str:
-    """The address of the commit that it leads to today, which is in the cache afterwards. Raises as `download` does."""
+    """The address, pinned to its present commit. Downloads that commit, and raises the errors of `download`."""
     repository, _ = parts_of(address)
     return f"{SCHEME}{repository}@{download(address).name}"
 
 
 def upload(folder: Path, address: str, *, private: bool, message: str) -> str:
-    """Upload a folder to the Hub, and return the address of its commit; a card that is there already is kept.
+    """Upload a folder to the Hub, and return the address of the new commit. A card that exists there is kept.
 
-    address: hf://user/model, or hf://user/model@branch for a branch that exists. The repository is made if there is
-        none; `private` is for a new one.
+    address: hf://user/model, or hf://user/model@branch for a branch that exists. The repository is created if it does
+        not exist, and only then does `private` have an effect.
     Raises ValueError without the extra and for a string that is not an address; OSError if the Hub refuses, for example
     without a login.
     """
@@ -98,7 +98,7 @@ def parts_of(address: str | Path) -> tuple[str, str | None]:
 
 @contextmanager
 def _speaking_of(address: str) -> Generator[None]:
-    """Errors of huggingface_hub say which model they are about, and what to do."""
+    """Raise errors of huggingface_hub again, with the model's address and what to do."""
     errors = require("huggingface_hub.errors", extra="hub", purpose=PURPOSE)
     try:
         yield
@@ -110,11 +110,11 @@ def _speaking_of(address: str) -> Generator[None]:
         reason = "the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
         raise FileNotFoundError(f"{address}: {reason}") from error
     except errors.LocalEntryNotFoundError as error:
-        if isinstance(error.__cause__, errors.HfHubHTTPError):  # it has answered
+        if isinstance(error.__cause__, errors.HfHubHTTPError):  # the Hub answered
             raise _refusal(address, error.__cause__) from error
         reason = f"the Hub cannot be reached (offline, or {' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{address} is not in the cache, and {reason}") from error
-    except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
+    except (errors.HTTPError, RuntimeError) as error:  # RuntimeError: a file could not be uploaded
         raise _refusal(address, error) from error
 
 

@@ -1,4 +1,4 @@
-"""`elmokit inspect`: what the files of a model say, and why reading them fails, if it does."""
+"""`elmokit inspect`: describes the files of a model, and says why if they cannot be read."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 SEVERAL_VOCABULARIES = "there are several vocabularies, and none is used"
-"""How this risk begins."""
+"""The first words of this risk."""
 
 
 @dataclass(frozen=True)
 class StoredMix:
-    """A scalar mix that a task model has learned: `gamma * sum_j softmax(weights)_j * layers[j]`."""
+    """A scalar mix learned by a task model: `gamma * sum_j softmax(weights)_j * layers[j]`."""
 
     name: str
     """Its name in the file, such as `text_field_embedder.token_embedder_elmo._elmo.scalar_mix_0`."""
@@ -46,7 +46,7 @@ class StoredMix:
     def __call__(self, layers: Float[np.ndarray, "L T E"]) -> Float[np.ndarray, "T E"]:
         """The mixed vectors of a sentence, from `Elmo.encode(..., layers="all")`.
 
-        Raises ValueError for another number of layers.
+        Raises ValueError if the number of layers is wrong.
         """
         if len(layers) != len(self.weights):
             raise ValueError(f"a mix over {len(self.weights)} layers was given {len(layers)}")
@@ -56,7 +56,7 @@ class StoredMix:
 
 @dataclass
 class Inspection:
-    """What an inspection found, up to the reason why reading fails, if so; `risks` are what else a user should know."""
+    """The findings of an inspection. `refusals` say why reading fails; `risks` are other things a user should know."""
 
     path: Path
     format: str | None = None
@@ -71,7 +71,7 @@ class Inspection:
     """Types of the softmax's weight."""
     vocabulary_size: int | None = None
     mixes: list[StoredMix] = field(default_factory=list[StoredMix])
-    """Scalar mixes of the task model that the biLM is part of."""
+    """Scalar mixes of the task model that contains the biLM."""
     refusals: list[str] = field(default_factory=list[str])
     risks: list[str] = field(default_factory=list[str])
 
@@ -107,7 +107,7 @@ class Inspection:
 
 
 def describe_native(folder: Path, inspection: Inspection) -> None:
-    """Add what the files of a native model say. Raises the errors of opening it."""
+    """Add a description of the files of a native model. Raises the errors of opening the model."""
     inspection.format, inspection.description = "native", "native (config.json, safetensors)"
     inspection.add_files(folder / CONFIG_NAME)
     config, _ = read_config(folder / CONFIG_NAME)

@@ -1,10 +1,10 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
-A model that reads tokens by their numbers has a dictionary.json. The folder can be uploaded to the Hugging Face Hub as
-it is; the card begins with the Hub's metadata. The softmax is in model.safetensors, or split by rows in
-softmax-00001-of-0000N.safetensors. A model may lack it; perplexity and fine-tuning with the same vocabulary need it.
-Separate files may hold its weight in int8: integers from -127 to 127, times the row's scale, a float32. Such a softmax
-takes half the space of a float16 one, and it is read into float32 like any other.
+A model that reads tokens by their numbers also has a dictionary.json. The folder can be uploaded to the Hugging Face
+Hub unchanged: the card begins with the Hub's metadata. The softmax is in model.safetensors, or split by rows into
+softmax-00001-of-0000N.safetensors. It is optional, but perplexity and fine-tuning with the same vocabulary need it.
+Separate files may store its weight in int8: integers from -127 to 127, which are multiplied by the row's float32 scale.
+An int8 softmax takes half the space of a float16 one, and is read into float32 like any other.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ DICTIONARY_NAME = "dictionary.json"
 VERSION = 1
 METADATA = {"format": "elmokit"}
 MAX_BYTES = 256 << 20
-"""Largest vocabulary when unpacked. The 1B Word benchmark's vocabulary has 8 MB."""
+"""Maximum size of a vocabulary, uncompressed. The 1B Word benchmark's vocabulary has 8 MB."""
 _MAX_DICTIONARY_BYTES = 256 << 20
 """A dictionary of 150,000 words has 4 MB."""
 _BYTES_PER_ROW, _SMALL = 1 << 10, 1 << 20
@@ -78,7 +78,7 @@ tags:
 
 @dataclass(frozen=True)
 class _ConfigFile:
-    """What a config.json holds."""
+    """Contents of a config.json."""
 
     format: str
     version: int
@@ -88,7 +88,7 @@ class _ConfigFile:
 
 @dataclass(frozen=True)
 class _Dictionary:
-    """What a dictionary.json holds."""
+    """Contents of a dictionary.json."""
 
     begin: str
     end: str
@@ -98,7 +98,7 @@ class _Dictionary:
 
 
 def native_folder(path: Path) -> Path | None:
-    """The folder, if the path is a folder with a config.json of elmokit, or a config or file of weights in one."""
+    """The native folder, if the path is one, or its config.json, or a safetensors file in it; otherwise None."""
     folder = path if path.is_dir() else path.parent
     config = folder / CONFIG_NAME
     if path not in (folder, config) and kind_of(path) is not FileKind.SAFETENSORS:
@@ -110,7 +110,7 @@ def native_folder(path: Path) -> Path | None:
 
 
 def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:
-    """Map the weights of a native folder; the softmax is read into memory only if it is asked for.
+    """Memory-map the weights of a native folder. The softmax is read into memory, but only if `with_softmax` is true.
 
     Raises FileNotFoundError if a file is missing, and FormatError, which names the file, if one is damaged.
     """
@@ -125,7 +125,7 @@ def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:
     spelling = None if config.lookup is None else _read_dictionary(folder / DICTIONARY_NAME, config, layout.metadata)
     if with_softmax and (SOFTMAX_WEIGHT in layout.tensors or softmax_shards(folder)):
         tensors |= _read_softmax(path, config, layout)
-    has_same_config = layout.metadata.get("config") == _config_digest(config)  # it may have been edited
+    has_same_config = layout.metadata.get("config") == _config_digest(config)  # users may edit config.json
     fingerprint = layout.metadata.get("fingerprint") if has_same_config else None
     weights = Weights(config, tensors, vocabulary, pretraining, spelling, fingerprint)
     weights.check_spelling(folder / DICTIONARY_NAME)
@@ -145,9 +145,9 @@ def write_native(
     """Write a model into a new folder, completely or not at all.
 
     dtype: float32 or float16.
-    softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
-    max_file_bytes: split the softmax into separate files that are not larger.
-    card: text of README.md, by default that of `card_of`.
+    softmax_dtype: dtype of the softmax's weight, by default `dtype`. int8 stores a scale for each row.
+    max_file_bytes: split the softmax into separate files of at most this size.
+    card: text of README.md, by default the card from `card_of`.
 
     Raises FileExistsError for a folder that is not empty, and FormatError for weights that could not be read back.
     """
@@ -187,16 +187,16 @@ def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
     bilm = values.get("bilm")
     for field in fields(BiLMConfig) if isinstance(bilm, dict) else ():
         if field.name != "lookup" and field.name not in cast("dict[str, object]", bilm):
-            raise FormatError(path, "is missing", part=f"field bilm.{field.name}")  # the default is another model's
+            raise FormatError(path, "is missing", part=f"field bilm.{field.name}")  # a default may not fit this model
     whole = as_type(values, _ConfigFile, where=path)
     return whole.bilm, whole.pretraining
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """The vocabulary of a model: a file of no more than 256 MiB, or what words are packed to, in its own folder.
+    """The vocabulary of a model. The file may unpack to at most 256 MiB, and may not be a link out of its folder.
 
-    What `Vocabulary.read` refuses in text to train on is read as bilm-tf reads it: white space around tokens is
-    ignored, a token may be empty or contain NUL, and of a token that occurs twice the last row counts.
+    A file that `Vocabulary.read` refuses is read as bilm-tf reads it: white space around tokens is ignored, a token may
+    be empty or contain NUL, and if a token occurs twice, its last row counts.
     """
     refuse_link_out(path)
     try:
@@ -221,9 +221,9 @@ def fields_of(config: BiLMConfig) -> dict[str, object]:
 
 @contextmanager
 def replacing_saved(folder: Path) -> Generator[None]:
-    """Write another model in place of one that `write_native` wrote, which comes back if that fails.
+    """Move a model from `write_native` out of the way of a new one, and move it back if writing fails.
 
-    A folder that holds anything else is left alone, so that `write_native` refuses it.
+    A folder that contains other files is left alone, so that `write_native` refuses it.
     """
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set[str]()
     is_saved = CONFIG_NAME in names
@@ -275,7 +275,7 @@ def _write_dictionary(path: Path, spelling: DictionarySpelling) -> None:
 
 
 def _read_dictionary(path: Path, config: BiLMConfig, metadata: Mapping[str, str]) -> DictionarySpelling:
-    """Read and check the file. Raises FormatError, which names it, also if the weights are for another one."""
+    """Read and check a dictionary.json. Raises FormatError, naming the file, also if it does not fit the weights."""
     assert config.lookup is not None
     most = min(_MAX_DICTIONARY_BYTES, _BYTES_PER_ROW * (config.lookup.num_words + config.lookup.num_symbols) + _SMALL)
     read = read_json(path, _Dictionary, max_bytes=most)
@@ -296,14 +296,14 @@ def _require_float16(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
 
 
 def softmax_shards(folder: Path) -> list[Path]:
-    """The files of the softmax alone, in the order of its rows; none if it is in model.safetensors or absent."""
+    """The separate files of the softmax, in row order. Empty if the softmax is in model.safetensors or absent."""
     return sorted(path for path in folder.iterdir() if _SHARD.fullmatch(path.name))
 
 
 def softmax_files(weights: Path, config: BiLMConfig, layout: Layout) -> dict[Path, Layout]:
-    """The files that contain the softmax, in the order of its rows, with their checked layouts.
+    """The files that contain the softmax, in row order, with their checked layouts.
 
-    layout: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
+    layout: the layout of `weights`, a model.safetensors. The softmax must be in it or in shards next to it.
     """
     shards = softmax_shards(weights.parent)
     if SOFTMAX_WEIGHT in layout.tensors:
@@ -324,7 +324,7 @@ def softmax_files(weights: Path, config: BiLMConfig, layout: Layout) -> dict[Pat
 
 
 def _read_softmax(weights: Path, config: BiLMConfig, layout: Layout) -> dict[str, Array]:
-    """Weight (V,D) and bias (V,) in float32, from the files that `softmax_files` gives."""
+    """Weight (V,D) and bias (V,) in float32, from the files that `softmax_files` returns."""
     pieces: list[dict[str, Array]] = []
     for file, layout_of_file in softmax_files(weights, config, layout).items():
         names = layout_of_file.tensors.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
@@ -339,7 +339,7 @@ def _read_softmax(weights: Path, config: BiLMConfig, layout: Layout) -> dict[str
 
 
 def _write_softmax(folder: Path, model: Weights, *, dtype: str, max_file_bytes: int | None) -> None:
-    """Write the softmax into separate files of at most `max_file_bytes`, by rows; None writes one file."""
+    """Split the softmax by rows into separate files of at most `max_file_bytes`. None writes one file."""
     weight, bias = model.tensors[SOFTMAX_WEIGHT], model.tensors[SOFTMAX_BIAS]
     rows = len(bias)
     if max_file_bytes is not None:
@@ -361,7 +361,7 @@ def _write_softmax(folder: Path, model: Weights, *, dtype: str, max_file_bytes: 
 
 
 def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMConfig) -> None:
-    """Raise FormatError for other tensors than a weight and a bias, with the rows' scales if the weight is in int8."""
+    """Raise FormatError unless the tensors are a weight and a bias, plus the rows' scales if the weight is int8."""
     rows = entries[SOFTMAX_BIAS].shape[:1] if SOFTMAX_BIAS in entries else ()
     expected = {SOFTMAX_WEIGHT: (*rows, config.projection_dim), SOFTMAX_BIAS: rows}
     in_int8 = [name for name, entry in entries.items() if entry.dtype == INT8]
@@ -373,7 +373,7 @@ def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMCo
 
 
 def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int8]], Array]:
-    """Each row in 127 steps of its scale to either side, and the scales (V,)."""
+    """Each row as integers from -127 to 127, in units of the row's scale, and the scales (V,)."""
     scale = np.abs(weight).max(axis=1) / np.float32(_LARGEST)
     steps = np.divide(weight, scale[:, None], out=np.zeros_like(weight), where=scale[:, None] > 0)
     return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scale

@@ -1,8 +1,8 @@
 """Published models by name (`original`, `nlpl:161`): a name -> a native folder in the cache.
 
-The list is `published.toml`. A model is downloaded at its first use, imported, and the download is removed. It is in
-the cache whole or not at all; what a killed process began is continued. The SHA-256 of each file is kept next to the
-model's folder, and a later download is compared with it.
+The list is `published.toml`. On first use, a model is downloaded and imported, and the downloaded files are removed.
+The cache never holds half a model. If a process is killed, the next one continues its download. The SHA-256 of each
+file is kept next to the model's folder, and later downloads are compared with it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _KINDS = {".json": FileKind.OPTIONS, ".hdf5": FileKind.HDF5, ".index": FileKind.
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A model that others have published, and its files with their addresses."""
+    """A model published by others, with the addresses of its files."""
 
     name: str
     language: str
     text: str
     """What it was trained on."""
     files: Mapping[str, Sequence[str]]
-    """Addresses of each file, by the name that it has in the cache."""
+    """File name in the cache -> addresses of the file."""
     parameters: str = ""
     size: str = ""
     licence: str = ""
@@ -53,11 +53,11 @@ class PublishedModel:
 
     @property
     def is_here(self) -> bool:
-        return os.path.lexists(self.folder)  # the reader reports a file or a broken link in its place
+        return os.path.lexists(self.folder)  # also a file or broken link: `published_folder` refuses it
 
     @property
     def by_hand(self) -> str:
-        """How to get it without a download."""
+        """How to get the model if elmokit cannot download it."""
         addresses = [addresses[0] for addresses in self.files.values()]
         names = " ".join(address.rpartition("/")[2] for address in addresses)
         return f"fetch {' and '.join(addresses)} with a browser, and run `elmokit models add {self.name} {names}`"
@@ -65,7 +65,7 @@ class PublishedModel:
 
 @dataclass(frozen=True)
 class _Note:
-    """Sums of the files that came when the model was first downloaded, and of the files of the imported model."""
+    """SHA-256 of each file of the first download, and of each file of the imported model."""
 
     model: str = ""
     files: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -77,12 +77,12 @@ def published_models() -> dict[str, PublishedModel]:
 
 
 def published_names() -> list[str]:
-    """All names of published models, for hints: their aliases too."""
+    """Names and aliases of all published models, for hints."""
     return [name for model in published_models().values() for name in (model.name, *model.aliases)]
 
 
 def find_published(name: str) -> PublishedModel | None:
-    """The published model of that name, in any case, alias, or address of its options.json; None if there is none."""
+    """The published model with this name or alias (in any case), or this address of its options.json; else None."""
     known = published_models()
     lower = name.lower()
     if lower in known:
@@ -94,10 +94,10 @@ def find_published(name: str) -> PublishedModel | None:
 
 
 def published_folder(model: PublishedModel) -> Path:
-    """The native folder of a model in the cache. A model that is not there is downloaded first.
+    """The native folder of a model in the cache. A model that is not in the cache is downloaded first.
 
-    Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it,
-    FormatError for files that are not the model, and InUseError if the lock is another user's.
+    Raises FileNotFoundError if the model is not in the cache and downloads are forbidden, DownloadError if no address
+    has it, FormatError for files that are not the model, and InUseError if the lock belongs to another user.
     """
     folder = model.folder
     if not model.is_here and is_offline():
@@ -114,10 +114,10 @@ def published_folder(model: PublishedModel) -> Path:
 
 
 def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
-    """Put files that were fetched by hand into the cache, as a download would; returns the folder.
+    """Put files that were fetched by hand into the cache, as a download would. Returns the model's folder.
 
     Raises ValueError for files that do not belong to the model, FileNotFoundError for a missing file, and
-    FileExistsError if the model is there already.
+    FileExistsError if the model is already in the cache.
     """
     sources = {name: _given(model, name, given) for name in model.files}
     if len(given) != len(sources):
@@ -138,7 +138,7 @@ def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
 
 
 def verify_published(model: PublishedModel) -> None:
-    """Compare the model in the cache with its sums when it was imported. Raises FormatError if a file has changed."""
+    """Compare a model in the cache with the sums taken at its import. Raises FormatError if a file has changed."""
     imported = _note(model).imported
     if not imported:
         raise FormatError(model.folder, f"has no sums to compare with; remove it, and get {model.name} again")
@@ -162,7 +162,7 @@ def _read_list(path: Path) -> dict[str, PublishedModel]:
 
 
 def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[str]]) -> PublishedModel:
-    """The addresses are `MIRROR:PATH`, of a file that all the mirrors of that name have."""
+    """Addresses in the list are `MIRROR:PATH`. Every mirror with that name has the file."""
     split = {file: [address.partition(":") for address in addresses] for file, addresses in fields["files"].items()}
     addresses = {
         file: [root + path for mirror, _, path in parts for root in mirrors[mirror]] for file, parts in split.items()
@@ -172,7 +172,7 @@ def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[
 
 
 def _download(model: PublishedModel) -> None:
-    """Each step can be repeated after a kill: nothing that came leaves its place before the whole model does."""
+    """Every step can be repeated after a kill: downloads stay where they are until the model is imported."""
     staging = model.folder.with_name(f".{model.folder.name}.downloading")
     staging.mkdir(parents=True, exist_ok=True)
     for name, addresses in model.files.items():
@@ -184,14 +184,14 @@ def _download(model: PublishedModel) -> None:
             raise DownloadError(f"{model.name} could not be downloaded: {error}; {model.by_hand}") from None
     try:
         _import(model, staging)
-    except FormatError:  # what came is damaged
+    except FormatError:  # the download is damaged
         shutil.rmtree(staging)
         raise
     shutil.rmtree(staging)
 
 
 def _import(model: PublishedModel, source: Path) -> None:
-    """Import the files in a folder, and put the native model into its place in the cache, with the sums of both."""
+    """Import the files in a folder. Put the native model into the cache, together with the sums of both."""
     sums = _sums(source / name for name in model.files)
     archives = [name for name in model.files if name.endswith(".zip")]
     with temporary_folder(model.folder.with_name(f"{model.folder.name}.native")) as staging:
@@ -203,7 +203,7 @@ def _import(model: PublishedModel, source: Path) -> None:
 
 
 def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
-    """What is wrong with a file that came for `name`, or None."""
+    """What is wrong with a file that was fetched as `name`, or None."""
     kind, expected = kind_of(path), _KINDS.get(Path(name).suffix)
     if expected not in (None, kind):
         return f"is {kind.value} in place of {expected.value}"
@@ -214,7 +214,7 @@ def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
 
 
 def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
-    """The given file that is meant for `name`: of that name, or else the only one with its ending."""
+    """The given file for `name`: the one with that name, or else the only one with the same suffix."""
     found = [path for path in given if path.name == name] or [p for p in given if p.suffix == Path(name).suffix]
     if len(found) != 1:
         raise ValueError(f"expected the files of {model.name}: {', '.join(model.files)}; {name} is not among them")

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def read_bilm(path: StrPath, weights: StrPath | None = None) -> BiLM:
-    """Read a model in any format, in float32 on the CPU, in eval mode, with the arguments and errors of `find`."""
+    """Read a model in any format, in float32 on the CPU, in eval mode. Arguments and errors: see `find`."""
     return BiLM.from_weights(open_weights(find(path, weights)))
 
 
 def softmax_of(model: Weights) -> Softmax | None:
-    """The softmax, which shares the memory of the arrays, in eval mode; None if the model has none."""
+    """The softmax in eval mode, or None if the model has none. It shares memory with the arrays."""
     if not model.has_softmax:
         return None
     num_tokens, dim = model.tensors[SOFTMAX_WEIGHT].shape
@@ -39,7 +39,7 @@ def softmax_of(model: Weights) -> Softmax | None:
 
 
 def to_weights(bilm: BiLM, softmax: Softmax | None = None, vocabulary: Vocabulary | None = None) -> Weights:
-    """The model as arrays, for writing; float32 weights of a model on the CPU are shared, not copied."""
+    """The model as arrays, for writing. Float32 weights on the CPU are shared, not copied."""
     tensors = {name: _array(tensor) for name, tensor in bilm.state_dict().items()}
     if softmax is not None:
         tensors |= {SOFTMAX_WEIGHT: _array(softmax.weight), SOFTMAX_BIAS: _array(softmax.bias)}

@@ -1,7 +1,7 @@
 """AllenNLP: the biLM inside a trained model (`model.tar.gz`, or its folder) or the state dict of an ELMo module.
 
-The state dict has the biLM as it was used, perhaps fine-tuned, and the scalar mixes. The options are only in archives
-of AllenNLP 0.x; everything else follows from the shapes, except settings that all released models share.
+The state dict holds the biLM as it was used, perhaps fine-tuned, and the scalar mixes. Only archives of AllenNLP 0.x
+contain the options. Without them, sizes follow from the shapes; for the rest, we assume what all released models share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from elmokit.system.messages import FormatError, join_names, plural
 DESCRIPTION = "AllenNLP (state dict of ELMo or of a model with ELMo)"
 _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
 _ORIGINALS = "fta"
-"""AllenNLP 0.x archives the files that a model was made from in this folder."""
+"""In this folder, AllenNLP 0.x archives the files that a model was made from."""
 _ASSUMED = (
     "the options are not with the weights: relu, clipping at 3, skip connections and at most 50 characters per token "
     "are assumed, as in all released models"
@@ -34,7 +34,7 @@ _ASSUMED = (
 
 
 def names_of(prefix: str) -> Names:
-    """The names in a module whose own name is `prefix`, with a full stop if there is one."""
+    """The names in the module `prefix`, which ends with a full stop unless it is empty."""
     embedder = f"{prefix}_token_embedder."
     return Names(
         embedding=f"{embedder}_char_embedding_weights",
@@ -46,7 +46,7 @@ def names_of(prefix: str) -> Names:
 
 
 def load(sources: Sources) -> Imported | None:
-    """The model, if there is a file of PyTorch with the names of an ELMo module, and no HDF5 that it was made from."""
+    """The model, if there is a PyTorch file with the names of an ELMo module, and no HDF5 file of original weights."""
     if FileKind.HDF5 in sources.given.values():
         return None
     is_archived = FileKind.ALLENNLP_CONFIG in sources.given.values()
@@ -74,7 +74,7 @@ def load(sources: Sources) -> Imported | None:
 
 
 def _config(file: TorchFile, names: Names, said: BiLMConfig | None) -> BiLMConfig:
-    """The config of the tensors, with what they do not say from the options, if there are some."""
+    """The config. Sizes come from the tensors, everything else from the options, if there are any."""
     sizes = sizes_of(file, names)
     try:
         config = replace(said or BiLMConfig(), **sizes, bidirectional=True, lookup=None)
@@ -86,7 +86,7 @@ def _config(file: TorchFile, names: Names, said: BiLMConfig | None) -> BiLMConfi
 
 
 def _prefix(file: TorchFile) -> str:
-    """What the names of the biLM begin with. Of several biLMs in one model, all must have the same weights."""
+    """The prefix of the biLM's names. If a model contains several biLMs, they must all have the same weights."""
     prefixes = [name.removesuffix(_EMBEDDING) for name in file.entries if name.endswith(_EMBEDDING)]
     for other in prefixes[1:]:
         for name in file.entries:
@@ -112,7 +112,7 @@ def _options_path(sources: Sources) -> Path | None:
 
 
 def _mixes(file: TorchFile, prefix: str) -> Iterator[StoredMix]:
-    """The scalar mixes of the module; a mix is there also if the configuration fixed its weights."""
+    """The scalar mixes of the module, including mixes with weights that the configuration fixed."""
     for gamma in numbered(file.entries, f"{prefix}scalar_mix_", ".gamma"):
         name = gamma.removesuffix(".gamma")
         parts = (gamma, *numbered(file.entries, f"{name}.scalar_parameters.", ""))

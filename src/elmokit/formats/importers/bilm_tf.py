@@ -1,7 +1,7 @@
 """The files of bilm-tf: the released pair, which AllenNLP also reads, training checkpoints, and cached token vectors.
 
-The pair is an `options.json` and an HDF5 file of weights, under any names. One table reads and writes it
-(`layouts.py`). It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder.
+The pair is an `options.json` and an HDF5 file of weights, with any names. One table serves to read and write it
+(`layouts.py`). The pair cannot store the softmax. The vocabulary is not part of it, but may be in the same folder.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Pair:
     options: Path
     weights: Path
     is_named: bool = False
-    """Whether the user has named the options; otherwise they were found in their folder."""
+    """Whether the user named the options file; otherwise it was found in the folder."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Options:
     pretraining: dict[str, object] | None
     """The training options as `Weights` keeps them."""
     says_direction: bool
-    """Whether it has the key `bidirectional`; the released ones do not."""
+    """Whether the file has the key `bidirectional`; the released files do not."""
     risks: list[str]
 
 
@@ -73,7 +73,7 @@ def load_pair(sources: Sources) -> Imported | None:
     options = read_options(pair.options, is_named=pair.is_named)
     config, tensors, dtypes = _read_weights(HDF5File(pair.weights), options)
     risks = [*options.risks]
-    nearby = sources.in_folder if sources.weights is None or config.lookup is not None else {}  # then vectors need it
+    nearby = sources.in_folder if sources.weights is None or config.lookup is not None else {}  # a lookup needs words
     try:
         words = read_words(pair.weights, config, nearby, risks)
     except ValueError as error:
@@ -86,9 +86,9 @@ def load_pair(sources: Sources) -> Imported | None:
 
 
 def load_checkpoint(sources: Sources) -> Imported | None:
-    """The checkpoint of TensorFlow 1, if an index, a list of checkpoints or options were given, or a folder with them.
+    """A checkpoint of TensorFlow 1, if the user gave an index, a list of checkpoints, options, or a folder with them.
 
-    It has the softmax. The import leaves out the optimiser's slots, the step and the training perplexity.
+    A checkpoint has the softmax. The import leaves out the optimiser's slots, the step and the training perplexity.
     """
     if not _is_checkpoint(sources):
         return None
@@ -107,9 +107,9 @@ def load_checkpoint(sources: Sources) -> Imported | None:
 
 
 def load_token_vectors(sources: Sources) -> Imported | None:
-    """Cached vectors (`dump_token_embeddings`), if an HDF5 file of them was given with the options.json of a pair.
+    """Cached vectors (`dump_token_embeddings`), if the user gave an HDF5 file of them and the options.json of a pair.
 
-    Words that are not in the vocabulary are <UNK>: a model whose char encoder is there is better opened without them.
+    Words outside the vocabulary become <UNK>. If the char encoder is available, open the model without these vectors.
     """
     kinds = sources.given
     if sources.weights is None or {*kinds.values()} != {FileKind.OPTIONS, FileKind.HDF5}:
@@ -130,7 +130,7 @@ def load_token_vectors(sources: Sources) -> Imported | None:
 
 
 def _is_checkpoint(sources: Sources) -> bool:
-    """Whether there is a checkpoint; weights in HDF5 next to it, which lack the softmax, are read if they are named."""
+    """Whether to read a checkpoint. HDF5 weights next to it lack the softmax; if the user names them, they are read."""
     kinds, nearby = {*sources.given.values()}, sources.nearby
     indices = _of_kind(nearby, FileKind.TENSORFLOW_INDEX)
     if not indices or not kinds & {FileKind.TENSORFLOW_INDEX, FileKind.TENSORFLOW_CHECKPOINT, FileKind.OPTIONS}:
@@ -145,7 +145,7 @@ def _of_kind(kinds: dict[Path, FileKind], wanted: FileKind) -> list[Path]:
 
 
 def find_pair(sources: Sources) -> Pair:
-    """The options and weights: given as two files, as one with the other in its folder, or as a folder with both."""
+    """The options and weights. The user gives both files, one file with the other next to it, or their folder."""
     path = sources.path
     if sources.weights is None:
         kinds = sources.in_folder
@@ -163,7 +163,7 @@ def find_pair(sources: Sources) -> Pair:
 
 
 def _only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
-    """The options.json among these files, or JSON that is broken; `weights` describes what it is sought for."""
+    """The options.json among these files, or else broken JSON. `weights` names, in errors, what the options are for."""
     found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
     found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
     if not found:
@@ -172,7 +172,7 @@ def _only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> P
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
-    """The HDF5 file of weights among these files; other and damaged HDF5 files next to it do not count."""
+    """The HDF5 file of weights among these files. Other HDF5 files next to it, and damaged ones, are ignored."""
     found = [file for file, kind in kinds.items() if kind is FileKind.HDF5]
     if not found:
         others = [file for file, kind in kinds.items() if kind in ADVICE]
@@ -195,7 +195,7 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
 
 
 def _only(path: Path, files: list[Path], what: str) -> Path:
-    """The only file, or the one with the given path's name, apart from the words `options` and `weights`."""
+    """The file with the name of `path`, ignoring the words `options` and `weights`, or else the only file."""
     names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
     twins = [file for file, name in zip(files, names[1:], strict=True) if name == names[0] and not path.is_dir()]
     if len(twins or files) > 1:
@@ -235,9 +235,9 @@ class _OptionsFile(Struct):
 
 
 def read_options(path: Path, *, is_named: bool = False) -> Options:
-    """Read and check an options.json, with the keys and defaults of bilm-tf and AllenNLP, and bounds on all sizes.
+    """Read an options.json with the keys and defaults of bilm-tf and AllenNLP, and check it, including all sizes.
 
-    is_named: the user has named this file, so it may be a link out of its folder.
+    is_named: the user named this file, so it may be a link out of its folder.
     """
     values = read_json(path, is_named=is_named)
     training = {name: values.pop(name) for name in TRAINING_OPTIONS if name in values}
@@ -285,7 +285,7 @@ def _sizes_of_characters(characters: _CharCnn) -> dict[str, Any]:
 
 
 def _words_instead(width: int) -> dict[str, Any]:
-    """The fields of a config without a char_cnn, which reads whole words; the weights say how many there are."""
+    """The config's fields for a model without a char_cnn. It reads whole words; the weights say how many there are."""
     lookup = LookupConfig(num_words=1, word_dim=width, num_symbols=0, padding_symbol=0, projects=False)
     most = MAX_CHARACTERS  # words are not cut
     return {"filters": (), "num_highway_layers": 0, "max_characters_per_token": most, "lookup": lookup}
@@ -294,7 +294,7 @@ def _words_instead(width: int) -> dict[str, Any]:
 def _read_weights(
     file: WeightsFile, options: Options, *, is_partial: bool = False
 ) -> tuple[BiLMConfig, dict[str, Array], list[str]]:
-    """The config, all weights by native name (the softmax if the file has it), and their types in the file.
+    """The config, all weights by native name (with the softmax if it is in the file), and their dtypes in the file.
 
     is_partial: whether the file may hold other parts of a biLM than the options call for.
     """
@@ -304,7 +304,7 @@ def _read_weights(
     config, table = _layout_of(options, file.entries)
     names = {row.name for row in table}
     for name in () if is_partial else file.entries:
-        is_slot = name.rpartition("/")[0] in names  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
+        is_slot = name.rpartition("/")[0] in names  # a checkpoint's optimiser state: `char_embed/Adagrad`
         if name.startswith(_ROOTS) and name not in names and not is_slot:
             raise FormatError(
                 file.path, "is not called for by options.json: they are not a pair", part=f"tensor {name}"
@@ -313,11 +313,11 @@ def _read_weights(
 
 
 def _layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, list[Row]]:
-    """The config and its table, which match both the options and the names in a file.
+    """The config and its table, which fit both the options and the names in a file.
 
-    The options of a model that reads words do not say how many there are, but the file does. Options that do not say
-    whether the model is bidirectional mean two directions, as for every other loader, unless the file is a dump of a
-    forward model, which has no RNN_0.
+    If a model reads words, only the file says how many there are. If the options do not say whether the model is
+    bidirectional, it has two directions, as in every other loader. The exception is a dump of a forward model: its
+    names contain no RNN_0.
     """
     config = options.config
     if not options.says_direction and not any(name.startswith("RNN_") for name in entries):

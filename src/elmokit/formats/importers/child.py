@@ -1,7 +1,7 @@
-"""Models of other formats are read in a child process, with limits on its memory, processor time and open files.
+"""Reads models of other formats in a child process, with limits on its memory, processor time and open files.
 
-The libraries that parse these files (HDF5, zip, pickles of tensors) may crash, or never end, on a file that was made to
-do harm. In a child that is a refusal. It writes a native folder, which the parent reads like any other.
+The libraries that parse these files (HDF5, zip, pickles of tensors) may crash or hang on a malicious file. If that
+happens in the child, the parent refuses the file. The child writes a native folder, which the parent reads as usual.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from elmokit.formats.inspection import Inspection
 from elmokit.system.messages import FormatError
 
 SECONDS, BYTES_PER_SECOND = 5, 8 << 20
-"""Processor time: so much, and a second for each so many bytes of the files. The paper's model takes 3 seconds."""
+"""Limit on processor time: a fixed part, plus a second per so many bytes. The paper's model takes 3 seconds."""
 MEMORY, MEMORY_PER_BYTE = 2 << 30, 12
-"""Memory in bytes: so much, and so much for each byte of the files."""
+"""Limit on memory in bytes: a fixed part, plus so many for each byte of the files."""
 MAX_COUNTED_BYTES = 8 << 30
 _PACKAGES = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What the child says: what it found out about the files, and the error, if there was one."""
+    """The child's report: its findings about the files, and the error, if there was one."""
 
     inspection: Inspection
     error: str | None = None
     errno: int | None = None
-    """Of an error of the operating system."""
+    """Set for an error of the operating system."""
     filename: str | None = None
-    """Of an error of the disk that is written to."""
+    """Set if the disk cannot be written to."""
 
 
 def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
     """Write the model in these files into a new native folder, and return a description of the files.
 
-    Raises FormatError if they are not a model, or if reading them crashes or passes a limit, and OSError if they cannot
-    be read, or the folder cannot be written.
+    Raises FormatError if the files are not a model, or if reading them crashes or exceeds a limit. Raises OSError if
+    the files cannot be read or the folder cannot be written.
     """
     report = run(path, weights, target)
     if report.filename is not None and report.errno is not None:
@@ -58,7 +58,7 @@ def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
 
 
 def inspect_files(path: Path, weights: Path | None) -> Inspection:
-    """What is known about the files of a model, read in the same way; an error becomes a refusal."""
+    """Read the files of a model in a child process, and describe them. An error becomes a refusal."""
     report = run(path, weights, None)
     report.inspection.refusals += [] if report.error is None else [report.error]
     return report.inspection
@@ -78,7 +78,7 @@ def run(path: Path, weights: Path | None, target: Path | None) -> Report:
         try:
             done = subprocess.run(
                 command,
-                env=environment | {"TMPDIR": folder},  # what it unpacks goes when it does, however that ends
+                env=environment | {"TMPDIR": folder},  # however the child ends, its unpacked files are removed
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -110,7 +110,7 @@ def _death(done: subprocess.CompletedProcess[bytes], num_bytes: int) -> str:
 
 
 def parts_of(path: Path, weights: Path | None) -> list[Path]:
-    """The files that were named; of a folder or a file in one, all of it, because other parts may be next to it."""
+    """The named files. For a folder or a single file, all files in the folder: other parts may be next to it."""
     if weights is not None:
         return [path, weights]
     if path.is_file() and kind_of(path) in ARCHIVES:

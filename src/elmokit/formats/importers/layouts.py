@@ -1,7 +1,7 @@
-"""Which tensors of other formats hold which of ours: one table for bilm-tf, one for the modules of AllenNLP.
+"""Maps tensors of other formats to ours: one table for bilm-tf, one for the modules of AllenNLP.
 
-A row of a table says how to get from their tensor to ours, and back: gates are in another order, matrices transposed,
-character rows shifted. ELMoForManyLangs was made from AllenNLP's modules; only the names in its char encoder differ.
+A row of a table converts one of their tensors to ours, and back: it reorders gates, transposes matrices, shifts
+character rows. ELMoForManyLangs is based on AllenNLP's modules; only the names in its char encoder differ.
 Source: bilm-tf's `dump_weights` and `_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`, `elmo.py`,
 `highway.py` and `lstm_cell_with_projection.py`, ELMoForManyLangs' `embedding_layer.py`.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SAID_BY_OPTIONS = "options.json calls for"
 SAID_BY_TENSORS = "the other tensors call for"
-"""Where the shape of a tensor comes from, for errors."""
+"""Where the expected shape of a tensor comes from, for error messages."""
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
 VOCABULARY_NAME = "vocabulary.txt"
@@ -40,15 +40,15 @@ TRAINING_OPTIONS = (
     *("all_clip_norm_val", "batch_size", "dropout", "learning_rate", "n_epochs", "n_negative_samples_batch"),
     *("n_tokens_vocab", "n_train_tokens", "sample_softmax", "share_embedding_softmax", "unroll_steps"),
 )
-"""Options that do not matter for inference; they are kept as a record of how the model was trained."""
+"""Options that do not affect inference, kept as a record of how the model was trained."""
 STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `Weights.pretraining`
-AT_PREDICTION = 262  # characters; a checkpoint says 261, because bilm-tf trains with 261 and predicts only with 262
+AT_PREDICTION = 262  # characters; a checkpoint says 261, because bilm-tf trains with 261 and predicts with 262
 
 LSTM_ROOTS = ("RNN", "rnn")
 WORDS = "embedding"
-"""bilm-tf's table of words of a model without characters, or of vectors that were computed from characters."""
+"""bilm-tf's table of word vectors, either of a model without characters or computed from characters."""
 FORGET_BIAS = 1.0
-"""What `layers/projected_lstm.py` adds to the forget gate, as TensorFlow does; AllenNLP keeps it in the bias."""
+"""`layers/projected_lstm.py` adds this to the forget gate, as TensorFlow does. AllenNLP stores it in the bias."""
 _FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
 _TO_TENSORFLOW = [0, 3, 1, 2]
 _ALLENNLP = [0, 1, 3, 2]  # i, f, g, o -> i, f, o, g, and back
@@ -58,20 +58,20 @@ Way: TypeAlias = tuple[Callable[[Any], tuple[Any, ...]], Callable[[Any], Any]]
 
 @dataclass(frozen=True)
 class Row:
-    """One tensor: its name and shape, the native tensors that it holds, and the way there and back."""
+    """One tensor: its name and shape, the native tensors that it holds, and how to convert in both directions."""
 
     name: str
     shape: tuple[int, ...]
     native: tuple[str, ...]
     load: Callable[[Any], tuple[Any, ...]]
-    """Their array, or for modules their tensor of torch, -> the native ones."""
+    """Their array (for modules, their torch tensor) -> the native ones."""
     save: Callable[[Any], Any]
-    """The native ones, joined along their first axis, -> their array, unless it is a table of a dictionary."""
+    """The native ones, joined along their first axis, -> their array. Does not work for tables of a dictionary."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the names of a module's tensors begin with: the tables have no more, others a number, a part, or both."""
+    """Prefixes of the names of a module's tensors. The tables have no suffix; others add a number, a part, or both."""
 
     embedding: str
     convolution: str
@@ -84,7 +84,7 @@ class Names:
 def read_native(
     table: Sequence[Row], file: WeightsFile, *, expected: str = SAID_BY_OPTIONS
 ) -> tuple[dict[str, Array], list[str]]:
-    """All tensors of a table by native name, and their types in the file."""
+    """All tensors of a table by native name, and their dtypes in the file."""
     for row in table:
         check_entry(file, row.name, row.shape, expected=expected)
     tensors: dict[str, Array] = {}
@@ -94,7 +94,7 @@ def read_native(
 
 
 def bilm_tf_rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
-    """The datasets of bilm-tf. An LSTM's datasets have the names that are `present`, or else the released models'."""
+    """The datasets of bilm-tf. An LSTM's datasets use the names that are `present`, or else the released names."""
     filters, dim, cells = config.num_filters, config.projection_dim, config.lstm_dim
     if config.lookup is not None:
         yield Row(WORDS, (config.lookup.num_words, dim), ("char_encoder.words.weight",), *_PADDED)
@@ -123,7 +123,7 @@ def bilm_tf_rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[R
 
 
 def softmax_rows(config: BiLMConfig, present: Mapping[str, Entry]) -> Iterator[Row]:
-    """The softmax of a checkpoint; a model that reads words may use their table in place of its weight."""
+    """The softmax of a checkpoint. A model that reads words may use its table of words as the softmax's weight."""
     if (bias := present.get("softmax/b")) is None:
         return
     weight = WORDS if WORDS in present and "softmax/W" not in present else "softmax/W"
@@ -133,11 +133,11 @@ def softmax_rows(config: BiLMConfig, present: Mapping[str, Entry]) -> Iterator[R
 
 
 def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) -> tuple[str, str, str]:
-    """The names that TensorFlow's scopes and the renaming in `dump_weights` may give to a cell.
+    """The names of a cell's tensors, among all that TensorFlow's scopes and the renaming in `dump_weights` may give.
 
-    Checkpoints have the names of TensorFlow, in lower case. A dump of a single layer has no MultiRNNCell. A dump of a
-    forward model has no RNN_0; then `rnn` is at the start of the name, where the renaming of rnn, kernel and bias
-    misses it.
+    Checkpoints use TensorFlow's lower-case names. A dump of a single layer has no MultiRNNCell. A dump of a forward
+    model has no RNN_0, so `rnn` is at the start of its names. There, `dump_weights` fails to rename rnn, kernel and
+    bias.
     """
     cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", f"multi_rnn_cell/cell_{layer}/lstm_cell"]
     cells += ["LSTMCell", "lstm_cell"] if num_layers == 1 else []
@@ -160,7 +160,7 @@ def module_rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
 
     if config.lookup is not None and config.lookup.num_words:
         yield row(names.words, "char_encoder.words.weight", way=_PADDED)
-    if config.reads_characters:  # in dictionaries, the padding symbol has a row, and it is not zeros
+    if config.reads_characters:  # in dictionaries, the padding symbol has a row, which is not zero
         yield row(names.embedding, f"{encoder}.embedding.weight", way=_SAME if config.lookup is None else _PADDED)
     for part in ("weight", "bias"):
         for index in range(len(config.filters)):
@@ -180,7 +180,7 @@ def module_rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
 
 
 def sizes_of(file: WeightsFile, names: Names) -> dict[str, Any]:
-    """The sizes of a biLM with these tensors, by the names of `BiLMConfig`."""
+    """The sizes of a biLM with these tensors, as fields of `BiLMConfig`."""
     entries = file.entries
 
     def shape(name: str, dimensions: int) -> tuple[int, ...]:
@@ -218,7 +218,7 @@ def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
 
 
 def _gates(gates: Any, order: Sequence[int]) -> Any:
-    """A copy with the blocks of rows, one per gate, in another order."""
+    """A copy with the gates, which are blocks of rows, in another order."""
     return gates.reshape(4, -1, *gates.shape[1:])[order].reshape(gates.shape)
 
 
@@ -229,7 +229,7 @@ def _gate_bias(bias: Any, more: float) -> Any:
 
 
 def _highway(both: Any) -> Any:
-    """They carry where we transform: 1 - sigmoid(x) is sigmoid(-x)."""
+    """Negate the gate, which carries in their code and transforms in ours: 1 - sigmoid(x) is sigmoid(-x)."""
     turned = both * 1
     turned[len(both) // 2 :] *= -1
     return turned
@@ -256,8 +256,8 @@ _GATE_BIAS: Way = lambda bias: (_gate_bias(bias, -FORGET_BIAS),), lambda bias: _
 def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    Returns notes for the user about the parts that were left out. Raises FormatError for a model that reads words of a
-    dictionary, or could not be read back.
+    Returns notes for the user about the parts that were left out. Raises FormatError for a model that reads words from
+    a dictionary, and for one that could not be read back.
     """
     config = weights.config
     if config.lookup is not None:
@@ -288,7 +288,7 @@ def _options_of(weights: Weights) -> dict[str, object]:
             "dim": config.lstm_dim,
             "projection_dim": config.projection_dim,
             "n_layers": config.num_layers,
-            "cell_clip": config.cell_clip,  # null, not left out, where there is none: AllenNLP wants the key
+            "cell_clip": config.cell_clip,  # null if there is none: AllenNLP requires the key
             "proj_clip": config.projection_clip,
             "use_skip_connections": config.use_skip_connections,
         },

@@ -1,6 +1,6 @@
-"""Reading a model of another format, whatever it is: by the contents of its files, never by their names.
+"""Reads a model of any other format. The contents of the files decide which format it is, never their names.
 
-`child.py` runs this module as a process with limits, because it parses files that others have made.
+`child.py` runs this module as a process with limits, because it parses files from others.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ IMPORTERS: tuple[tuple[str, str, Callable[[Sources], Imported | None]], ...] = (
     ("token_vectors", bilm_tf.TOKEN_VECTORS, bilm_tf.load_token_vectors),
     ("bilm_tf", bilm_tf.PAIR, bilm_tf.load_pair),
 )
-"""Name, description and reader of each format, in the order of trying."""
+"""Name, description and reader of each format, in the order in which they are tried."""
 
 
 def load(path: Path, weights: Path | None = None, *, inspection: Inspection | None = None) -> Weights:
     """Read a model with its softmax, if it has one: a folder, a file in one, a pair of files, or an archive.
 
-    inspection: gets what becomes known about the files, also if they are refused.
-    Raises FormatError if the files are not a model, which says what they are instead and what to do with them.
+    inspection: filled with facts about the files, even if they are refused.
+    Raises FormatError if the files are not a model. The error says what they are and what to do with them.
     """
     inspection = inspection or Inspection(path)
     if weights is None and (kind := kind_of(path)) in ARCHIVES:
@@ -54,7 +54,7 @@ def load(path: Path, weights: Path | None = None, *, inspection: Inspection | No
                 return _load_unpacked(folder, inspection)
             except FileNotFoundError as error:
                 raise FileNotFoundError(str(error).replace(str(folder), str(path))) from error
-            except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
+            except ValueError as error:  # not only FormatError: `files/lines.py` reads text files in it
                 said = str(error).replace(f"{folder}: ", f"{path}: is {kind.value}, and ", 1)
                 where, _, reason = said.replace(str(folder), str(path)).partition(": ")
                 raise FormatError(where, reason) from error
@@ -71,13 +71,13 @@ def load(path: Path, weights: Path | None = None, *, inspection: Inspection | No
 
 
 def _load(sources: Sources, inspection: Inspection) -> Weights:
-    """The model of the first importer that knows these files; also a native one, which may be in an archive."""
+    """The model from the first importer that recognises these files, or a native one (it may be in an archive)."""
     if sources.weights is None and (folder := native_folder(sources.path)) is not None:
         describe_native(folder, inspection)
         return open_weights(folder, with_softmax=True)
     previous = inspection.format, inspection.description
     for name, description, load_it in IMPORTERS:
-        inspection.format, inspection.description = name, description  # if it refuses the files
+        inspection.format, inspection.description = name, description  # in case it refuses the files
         imported = load_it(sources)
         if imported is not None:
             _describe(imported, inspection)
@@ -98,7 +98,7 @@ def _describe(imported: Imported, inspection: Inspection) -> None:
 
 
 def _load_unpacked(folder: Path, inspection: Inspection) -> Weights:
-    """What was unpacked, or the only folder in it, if that holds a model and the files next to it do not."""
+    """Load the unpacked files, or the only folder among them if only that contains a model."""
     try:
         return load(folder, inspection=inspection)
     except IncompleteError:
@@ -110,18 +110,18 @@ def _load_unpacked(folder: Path, inspection: Inspection) -> Weights:
 
 
 def main(size: str, report: str, target: str, *given: str) -> None:
-    """The limits follow `size`, the bytes of the files; an empty `target` stands for None."""
+    """The limits depend on `size`, the number of bytes in the files. An empty `target` means None."""
     path, *weights = map(Path, given)
     if any(kind_of(part) in (*PICKLES, *ARCHIVES) for part in parts_of(path, *(weights or [None]))):
-        importlib.import_module("torch")  # takes seconds, and must not count
+        importlib.import_module("torch")  # takes seconds, which must not count
     _limit_this_process(int(size))
     found = read(path, *weights, target=Path(target) if target else None, size=int(size))
     values = msgspec.to_builtins(found, enc_hook=str, str_keys=True)
-    Path(report).write_bytes(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"))  # of names, too
+    Path(report).write_bytes(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"))  # for file names
 
 
 def read(path: Path, weights: Path | None = None, *, target: Path | None, size: int) -> Report:
-    """Read a model, and write it into the new folder `target` if that is given."""
+    """Read a model, and write it into the new folder `target`, if given."""
     inspection = Inspection(path)
     try:
         model = load(path, weights, inspection=inspection)
@@ -141,7 +141,7 @@ def read(path: Path, weights: Path | None = None, *, target: Path | None, size: 
 
 
 def _limit_this_process(num_bytes: int) -> None:
-    """Limit memory, processor time and open files; what the process has used so far, to start, does not count."""
+    """Limit memory, processor time and open files. Processor time that was used to start does not count."""
     if sys.platform == "win32":
         return
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -35,15 +35,15 @@ _ENCODER_ENDING = "forward_layer_0.input_linearity.weight"
 _PLAIN_LSTM_ENDING = "encoder.weight_ih_l0"
 _WORD_DICTIONARY, _CHARACTER_DICTIONARY = "word.dic", "char.dic"
 MAX_LINES_PER_ROW = 4
-"""A dictionary has a line for each row of the weights."""
-_SPACE = "\u3000"  # what a line without a symbol stands for: they strip it
+"""A dictionary normally has one line for each row of the weights."""
+_SPACE = "\u3000"  # the symbol of a line that seems to have none: stripping the line removes it
 _ARCHITECTURE: dict[str, Any] = {
     "activation": "relu",
     "max_characters_per_token": 50,
     "cell_clip": 3.0,
     "projection_clip": 3.0,
 }
-"""What the tensors do not say, as in `cnn_50_100_512_4096_sample.json`."""
+"""Settings that do not follow from the tensors, as in `cnn_50_100_512_4096_sample.json`."""
 _ASSUMED = (
     "the JSON file of the architecture is not with the weights: relu, clipping at 3 and at most 50 characters per "
     "token are assumed, as in all released models"
@@ -72,7 +72,7 @@ class _Architecture(Struct):
 
 
 def load(sources: Sources) -> Imported | None:
-    """The model, if a folder with its config and the weights of its encoder was given, or a file in one."""
+    """The model, if the user gave a folder with its config and its encoder's weights, or a file in that folder."""
     given = set(sources.given.values())
     if sources.weights is not None or not given & {FileKind.MANY_LANGS_CONFIG, *PICKLES}:
         return None
@@ -89,7 +89,7 @@ def load(sources: Sources) -> Imported | None:
     if embedder is None:
         raise IncompleteError(folder, "has no token_embedder.pkl, with the weights of the token representation")
     config_path = next(path for path, kind in sources.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
-    # the JSON file that the config names, by its name alone: the path is of the machine that trained
+    # only the file name counts: the folder that the config gives is on the machine that trained the model
     named = str(read_json(config_path)["config_path"]).replace("\\", "/")
     path = folder / named.rpartition("/")[2]
     has_architecture = sources.in_folder.get(path) is FileKind.JSON
@@ -126,9 +126,9 @@ def load(sources: Sources) -> Imported | None:
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
-    """Numbers by symbol, one for each row of the weights; of lines with the same symbol the last counts, as there.
+    """Symbol -> row of the weights. If lines have the same symbol, the last one counts, as in ELMoForManyLangs.
 
-    A model without such rows has no such file.
+    A model without such rows does not have the file.
     """
     if not num_rows:
         return {}

@@ -36,7 +36,7 @@ class IncompleteError(FormatError):
 
 @dataclass(frozen=True)
 class Imported:
-    """A model of another format, and what else is known about its files."""
+    """A model of another format, and facts about its files."""
 
     weights: Weights
     files: list[Path]
@@ -70,7 +70,7 @@ class Sources:
 
     @cached_property
     def in_folder(self) -> dict[Path, FileKind]:
-        """Kinds of all files in the folder. Raises FormatError for one with too many."""
+        """Kinds of all files in the folder. Raises FormatError if there are too many."""
         return kinds_in(self.folder)
 
     @property
@@ -79,10 +79,10 @@ class Sources:
         return self.in_folder | self.given
 
     def torch_files(self, *, must_be_readable: bool, in_folder: bool = False) -> list[TorchFile]:
-        """The files of PyTorch among the given ones, or among all in the folder.
+        """The PyTorch files among the given files, or among all files in the folder.
 
-        must_be_readable: raise FormatError for one that cannot be read; otherwise it is passed over, and `not_a_model`
-            gives its error if nothing else is a model.
+        must_be_readable: raise FormatError for a file that cannot be read. Otherwise the file is skipped, and
+            `not_a_model` returns its error if nothing else is a model.
         """
         kinds = self.in_folder if in_folder else self.given
         files: list[TorchFile] = []
@@ -117,14 +117,14 @@ class Sources:
 
 
 def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:
-    """The refusal of a file of the wrong kind, with advice on what to do with it."""
+    """The error for a file of the wrong kind, with advice on what to do with it."""
     advice = f"; {ADVICE[kind]}" if kind in ADVICE else ""
     return IncompleteError(path, f"is {kind.value}; expected {expected}{advice}")
 
 
 @dataclass(frozen=True)
 class Words:
-    """The vocabulary in a model's folder, and the dictionary that is made of it if the model reads words."""
+    """The vocabulary in a model's folder, and the dictionary made from it if the model reads words."""
 
     vocabulary: Vocabulary | None
     spelling: DictionarySpelling | None
@@ -132,12 +132,12 @@ class Words:
 
 
 def read_words(where: Path, config: BiLMConfig, kinds: dict[Path, FileKind], risks: list[str]) -> Words:
-    """The vocabulary among these files, if there is one; `risks` is told if there are several.
+    """The vocabulary among these files, if there is exactly one. If there are several, adds that to `risks`.
 
-    An uncompressed file comes before compressed ones. Raises FormatError, naming `where`, if a model that reads words
-    has no vocabulary, or one of another size than its table.
+    An uncompressed file takes precedence over compressed ones. If the model reads words, raises FormatError, naming
+    `where`, if it has no vocabulary, and FormatError, naming the vocabulary, if its table has another size.
     """
-    texts = (FileKind.TEXT, FileKind.GZIP, FileKind.XZ, FileKind.BINARY)  # the last for one with a NUL among its words
+    texts = (FileKind.TEXT, FileKind.GZIP, FileKind.XZ, FileKind.BINARY)  # BINARY: a word may contain NUL
     found = [file for file, kind in kinds.items() if kind in texts and looks_like_vocabulary(file)]
     plain = [file for file in found if kinds[file] not in (FileKind.GZIP, FileKind.XZ)]
     path = next((files[0] for files in (plain, found) if len(files) == 1), None)
@@ -170,9 +170,9 @@ def looks_like_vocabulary(path: Path) -> bool:
 
 
 def the_file_with(where: Path, files: Iterable[TorchFile], ending: str) -> TorchFile | None:
-    """The file with a tensor whose name has these last parts; None if there is none.
+    """The file with a tensor name that ends in these parts, or None.
 
-    where: what the files were found in, for the message of the FormatError that is raised if there are several.
+    Raises FormatError, naming `where`, the place where the files were found, if there are several.
     """
     found = [file for file in files if any(f".{name}".endswith(f".{ending}") for name in file.entries)]
     if len(found) > 1:
