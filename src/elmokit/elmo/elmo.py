@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EncodedSentence:
-    """What `Elmo.encode_sentences` returns for each sentence: token i has `offsets[i]` and `vectors[..., i, :]`."""
+    """One sentence, as `Elmo.encode_sentences` returns it: token i has `offsets[i]` and `vectors[..., i, :]`."""
 
     text: str | None
     """The sentence as it was given; None if it was given as a list of tokens."""
@@ -94,9 +94,9 @@ class EncodeOptions(TypedDict, total=False):
 class Elmo:
     """A pretrained biLM that encodes sentences: `Elmo.from_pretrained().encode(["I sat on the bank ."])`.
 
-    It is stateless: the vectors of a sentence depend only on that sentence, not on its batch or on earlier calls; in
+    It is stateless: the vectors of a sentence depend only on that sentence, not on its batch or on earlier calls. In
     float32 they are usually even equal bit for bit (see `same_in_any_batch`). It can be copied, pickled and sent to
-    other processes, with its weights.
+    other processes, weights included.
     """
 
     def __init__(
@@ -109,10 +109,10 @@ class Elmo:
         device: str | torch.device | None = None,
         precision: Precision = "float32",
     ) -> None:
-        """A biLM, with its vocabulary and the softmax that `surprisal` needs, or else what `from_pretrained` loads.
+        """Wrap a biLM, with its vocabulary and a softmax for `surprisal`, or load a model as `from_pretrained` does.
 
-        Raises ValueError for a vocabulary or a softmax next to the name of a model, which has its own, and the errors
-        of `from_pretrained`.
+        Raises ValueError for a vocabulary or a softmax with the name of a model, because a named model has its own.
+        Also raises the errors of `from_pretrained`.
         """
         check_precision(precision)
         self.precision: Precision = precision
@@ -158,10 +158,10 @@ class Elmo:
         device: str | torch.device | None = None,
         precision: Precision = "float32",
     ) -> Self:
-        """Load a model: a name, a folder (native, a run, or with a released pair in it), or a pair.
+        """Load a model by its name, from a folder (native, a run, or one with a released pair), or from a pair.
 
-        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A published model (`"original"`; `elmokit
-        models` lists them) is downloaded at its first use. A model on the Hugging Face Hub is `"hf://user/model"` or,
+        Load a pair with `from_pretrained("options.json", "weights.hdf5")`. A published model (`"original"`; `elmokit
+        models` lists them) is downloaded on first use. A model on the Hugging Face Hub is `"hf://user/model"` or,
         pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
         device: by default the GPU if there is one.
         precision: "float32" is exact; "bfloat16" (float16 weights where the CPU has no bfloat16) and "int8" trade
@@ -172,7 +172,7 @@ class Elmo:
         return cls(name_or_path, weights=weights, device=device, precision=precision)
 
     def save(self, folder: str | Path, *, dtype: str = "float32") -> None:
-        """Write the model into a new folder, in the native format, for `from_pretrained`; without a softmax.
+        """Write the model into a new folder in the native format, without a softmax. `from_pretrained` loads it.
 
         dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
         Raises FileExistsError for a folder that is not empty.
@@ -182,10 +182,10 @@ class Elmo:
     def push_to_hub(
         self, address: str, *, dtype: str = "float32", private: bool = False, message: str = "Upload a biLM"
     ) -> str:
-        """Upload what `save` writes to the Hugging Face Hub, and return its address there, pinned to the commit.
+        """Upload the files of `save` to the Hugging Face Hub, and return their address there, pinned to the commit.
 
-        address: "hf://user/model", or "hf://user/model@branch" for a branch that exists. A new repository is made,
-            `private` or not, with a card (README.md) to be completed; a card that is there already is kept.
+        address: "hf://user/model", or "hf://user/model@branch" for a branch that exists. A new repository is created,
+            `private` or not, with a card (README.md) for you to complete. An existing card is kept.
         dtype: "float32", or "float16", which takes half the space.
         Needs the extra `hub`, and a login (`hf auth login` or HF_TOKEN). Raises ValueError if `address` is not an
         address, and OSError if the Hub refuses or cannot be reached.
@@ -201,12 +201,12 @@ class Elmo:
     def bilm(self) -> BiLM:
         """The model itself, in float32. Once accessed, it stays in memory in addition to the packed weights.
 
-        Its weights may be changed in any way: from then on, each use of this `Elmo` hashes them first, which takes
-        about 1.5 ms for a million parameters.
+        You may change its weights in any way. To notice changes, each later use of this `Elmo` first hashes the
+        weights, which takes about 1.5 ms per million parameters.
         """
         with STATE_LOCK:
             if self._bilm is None:
-                fingerprint = self._weights.fingerprint  # before the module, which shares the memory, can be changed
+                fingerprint = self._weights.fingerprint  # before anyone changes the module, which shares memory
                 self._bilm = BiLM.from_weights(self._weights).to(self._device).requires_grad_(False)
                 self._weights = replace(self._weights, tensors={}, stored_fingerprint=fingerprint)
                 self._packed_from = self._state()
@@ -224,19 +224,19 @@ class Elmo:
 
     @property
     def num_layers(self) -> int:
-        """Number of layers that `layers="all"` gives, including the token representation."""
+        """Number of layers that `layers="all"` returns, including the token representation."""
         return self.config.num_layers + 1
 
     @property
     def device(self) -> torch.device:
-        """Where it computes. The vectors are on the CPU in any case, unless tensors are asked for."""
+        """The device that computes. Vectors are returned on the CPU, unless you ask for tensors."""
         return self._device
 
     def to(self, device: str | torch.device) -> Self:
-        """Move it to another device, and return it. Raises ValueError for a device that is not there, or lacks int8."""
+        """Move it to another device, and return it. Raises ValueError if the device is missing or cannot run int8."""
         found = find_device(device)
         check_precision(self.precision, found)
-        found = torch.empty(0, device=found).device  # `cuda` is `cuda:0`, or another that the program has chosen
+        found = torch.empty(0, device=found).device  # `cuda` means `cuda:0`, or the GPU that the program chose
         if self._bilm is not None:
             self._bilm.to(found)
         if found != self._device:
@@ -257,9 +257,9 @@ class Elmo:
     def fingerprint(self, *, recompute: bool = False) -> str:
         """A hash of config and weights: equal for equal models, however they are stored.
 
-        The `n_characters` of an `options.json`, 261 or 262, is a part of it, although the vectors are the same.
+        It includes the `n_characters` of an `options.json`, 261 or 262, although the vectors are the same.
 
-        recompute: hash the weights even if their file says what the fingerprint is.
+        recompute: hash the weights even if their file contains the fingerprint.
         """
         with STATE_LOCK:
             if self._bilm is not None:
@@ -274,7 +274,7 @@ class Elmo:
 
     @staticmethod
     def tokenize(text: str) -> list[str]:
-        """The tokens of a text, as `encode` makes them of a string: `elmokit.tokenize`."""
+        """The tokens of a text, as in `encode`. The same as `elmokit.tokenize`."""
         return tokenize(text)
 
     @overload
@@ -353,21 +353,21 @@ class Elmo:
     ) -> Any:
         """Vectors of the tokens of each sentence, in order: float32 (T,2D), or (L,T,2D) for `layers="all"`.
 
-        The first D numbers are of the forward direction, the others of the backward one; in layer 0 both are the same.
+        The first D numbers are the forward direction, the others the backward direction. In layer 0 they are equal.
 
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
         batch_size: number of sentences encoded at once; a GPU takes eight times as many, and more if they are short.
             A smaller one needs less memory and changes nothing else.
         layers: "top", "average" of all layers, "all", the number of a layer, or a weight for each layer, such as
-            [0.1, 0.3, 0.6], for their weighted sum; 0 is the token representation, without context. By default the top
-            layer, which tells the senses of words apart best.
-        pooling: "mean" or "max" over the tokens of each sentence, which gives one array (N,2D), or (N,L,2D); a
+            [0.1, 0.3, 0.6], for their weighted sum. Layer 0 is the token representation, without context. The default
+            is the top layer, which distinguishes word senses best.
+        pooling: "mean" or "max" over the tokens of each sentence. The result is one array, (N,2D) or (N,L,2D). A
             sentence without tokens gets zeros. To classify sentences, train a task model instead.
         normalize_embeddings: whether to scale each vector to length 1; zeros stay zeros.
-        convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
-        show_progress_bar: whether to show a bar on stderr; by default on a terminal and in a notebook, after two
-            seconds, and in a log file as a line each minute.
+        convert_to_tensor: whether to return torch tensors on the model's device instead of arrays.
+        show_progress_bar: whether to show a progress bar on stderr. By default, a terminal and a notebook show it
+            after two seconds, and a log file gets one line per minute.
         Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
         """
         if pooling not in (None, "mean", "max"):
@@ -418,9 +418,9 @@ class Elmo:
 
     @staticmethod
     def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
-        """Cosines (N,M) of N vectors with M vectors; a zero vector has cosine 0. A single vector has no axis.
+        """Cosines (N,M) of N vectors with M vectors. A zero vector has cosine 0. A single vector adds no axis.
 
-        Raises ValueError for vectors of two widths, and for vectors of several layers or sentences.
+        Raises ValueError for vectors of different widths, and for vectors of several layers or sentences.
         """
         try:
             first, second = np.shape(one), np.shape(other)
@@ -440,15 +440,15 @@ class Elmo:
         among: Among = "any",
         layers: Layers = DEFAULT_LAYERS,
     ) -> list[NearOccurrence]:
-        """The occurrences in a corpus nearest to a word of a sentence; each has `tokens`, `index` and `similarity`.
+        """The occurrences in a corpus nearest to a word of a sentence. Each has `tokens`, `index` and `similarity`.
 
-        word: a token of the sentence, or its index. A token that occurs several times means its first occurrence.
-        corpus: sentences as `encode` takes them, read once; the same sentence in it is left out, and of one that
-            is repeated the first counts.
-        number: how many there are at most; at least 1.
-        among: "any" word, the "same" word or "other" words, as they are spelt.
+        word: a token of the sentence, or its index. If the token is repeated, its first occurrence counts.
+        corpus: sentences as `encode` takes them, read once. The given sentence is left out if the corpus contains it.
+            If a sentence of the corpus is repeated, only its first occurrence counts.
+        number: the largest number of occurrences to return, at least 1.
+        among: "any" word, the "same" word or "other" words, compared by spelling.
         layers: as in `encode`, but not "all".
-        Raises ValueError for a word that the sentence does not have, and as `encode` does.
+        Raises ValueError for a word that is not in the sentence, and as `encode` does.
         """
         if isinstance(layers, str) and layers == "all":
             raise ValueError("layers is 'all'; expected one layer, an average, or a weight for each")
@@ -460,9 +460,9 @@ class Elmo:
     ) -> list[list[Array]]:
         """Vectors with the LSTM state carried from sentence to sentence, as bilm-tf and AllenNLP compute them.
 
-        A stream is a text of consecutive sentences, which starts from a zero state. If a reference implementation was
-        given batches, stream k is row k of all its batches; its tool for whole files reads a single stream. `encode`
-        does not carry the state.
+        A stream is a text of consecutive sentences. It starts from a zero state. If a reference implementation read
+        batches, stream k is row k of all its batches. Its tool for whole files reads a single stream. `encode` does not
+        carry the state.
         """
         top = self.config.num_layers
         layers = as_layers(layers, top=top)
@@ -493,9 +493,9 @@ class Elmo:
         """Surprisal of each token of each sentence, in bits, with the full softmax: minus log2 of its probability.
 
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged.
-        direction: "forward", given the tokens before it; "backward", given those after it; or "both".
-        details: ranks, entropies and likeliest tokens that are computed as well.
-        carry_state: read the sentences as one story, each after the one before it; an empty one starts a new story.
+        direction: "forward", given the tokens before it; "backward", given the tokens after it; or "both".
+        details: whether to compute ranks, entropies and likeliest tokens as well.
+        carry_state: read the sentences as one story, with the state carried over. An empty sentence starts a new story.
         Raises ValueError for a model without a softmax or a vocabulary.
         """
         tokens = tokens_of_each(sentences)
@@ -511,14 +511,13 @@ class Elmo:
         direction: Direction = "both",
         show_progress_bar: bool | None = None,
     ) -> list[ConditionalSurprisal]:
-        """Surprisal of each continuation given its prefix, which is read but not counted, with the full softmax.
+        """Surprisal of each continuation given its prefix, with the full softmax. The prefix is read but not counted.
 
-        prefixes, continuations: as many of each; strings, which are tokenised, or lists of tokens. A prefix may be
-            empty.
+        prefixes, continuations: equally many; strings, which are tokenised, or lists of tokens. A prefix may be empty.
         direction: "forward", the continuation given the prefix; "backward", the prefix given the continuation, which
             this direction reads first; or "both".
-        Raises ValueError for another number of continuations than of prefixes, for a continuation without tokens, and
-        as `surprisal` does.
+        Raises ValueError if the numbers of prefixes and continuations differ, for a continuation without tokens, and as
+        `surprisal` does.
         """
         before, after = tokens_of_each(prefixes), tokens_of_each(continuations)
         if len(before) != len(after):
@@ -527,7 +526,7 @@ class Elmo:
         return list(counted(found, progress_bar(unit="pair", total=len(before), show=show_progress_bar)))
 
     def surprisal_model(self) -> SurprisalModel:
-        """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
+        """The model that computes `surprisal`. It reads sentence by sentence, for text that does not fit in memory."""
         if self._softmax is None and self._folder is not None:
             again = open_weights(self._folder, with_softmax=True)
             if again.fingerprint != self._weights.fingerprint:
@@ -549,7 +548,7 @@ class Elmo:
 
     @property
     def _dictionaries(self) -> DictionarySpelling | None:
-        """Those of a model that looks words up."""
+        """The dictionaries of a model that looks words up; otherwise None."""
         return self._spelling if isinstance(self._spelling, DictionarySpelling) else None
 
     @property
@@ -605,7 +604,7 @@ class Elmo:
             self._weights = replace(self._weights, tensors={})
             for name, parameter in self._bilm.named_parameters():
                 parameter.requires_grad_(name in trainable)
-        with suppress(ValueError):  # where there is no such device
+        with suppress(ValueError):  # if this machine lacks the device
             self.to(device)
 
 

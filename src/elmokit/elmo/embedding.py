@@ -1,4 +1,4 @@
-"""ElmoEmbedding: a module for task models, with a biLM, frozen by default, and scalar mixes of its layers."""
+"""ElmoEmbedding: a module for task models. It contains a biLM, frozen by default, and scalar mixes of its layers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LayerChoice = Literal["mix", "top", "average"] | int | Sequence[float]
 
 @dataclass(frozen=True)
 class ElmoVectors:
-    """The vectors (B,T,2D) of each mix, after dropout and zero at padding, and the mask (B,T), without boundaries."""
+    """The vectors (B,T,2D) of each mix, after dropout, and the mask (B,T), without boundaries. Padding is zero."""
 
     mixes: list[Float[Tensor, "B T E"]]
     mask: Bool[Tensor, "B T"]
@@ -56,8 +56,8 @@ class EmbeddingOptions(TypedDict, total=False):
 class ElmoEmbedding(nn.Module):
     """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, sections 3.2 and 3.3).
 
-    bilm: the biLM, which becomes a submodule, and on whose device the mixes are made; or a `VectorSource`, whose
-        vectors are stored elsewhere: they are not part of the state, and copies of the module share them.
+    bilm: a biLM, which becomes a submodule (the mixes are created on its device), or a `VectorSource`. The vectors of a
+        `VectorSource` are stored elsewhere: they are not part of the state, and copies of the module share them.
     num_mixes: number of mixes; 2 for a model that uses ELMo at its input and at its output.
     dropout_rate: rate of the dropout after each mix.
     layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
@@ -66,10 +66,10 @@ class ElmoEmbedding(nn.Module):
     rescale: whether to divide each layer by its root mean square over the training set, which `measure_scales` sets
         once before training. The scales are part of the state.
     penalty_factor: lambda, the factor of `penalty`.
-    encode_distinct: whether to encode a token only once if it occurs several times in a batch. Without, the vectors
+    encode_distinct: whether to encode a token only once if it occurs several times in a batch. If false, the vectors
         are the same but take more time, and the gradients of a trained char encoder are summed in another order.
-    requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode, also where another
-        module has it too. To train it later, set `trains_bilm = True` and call `bilm.requires_grad_(True)`.
+    requires_grad: whether to train the biLM. If false, it has no gradients and stays in eval mode, even if another
+        module contains it too. To train it later, set `trains_bilm = True` and call `bilm.requires_grad_(True)`.
 
     Raises ValueError if `bilm` is not a biLM, for a layer that it does not have, and for `requires_grad` with frozen
     layers.
@@ -141,14 +141,14 @@ class ElmoEmbedding(nn.Module):
         return cls(bilm, **options)
 
     def train(self, mode: bool = True) -> Self:
-        """Set the mode of the module; a frozen biLM stays in eval mode."""
+        """Set the mode of the module. A frozen biLM stays in eval mode."""
         super().train(mode)
         if self.bilm is not None:
             self.bilm.train(mode and self.trains_bilm)
         return self
 
     def forward(self, sentences: Ids | Sequence[Sequence[str]]) -> ElmoVectors:
-        """Vectors of sentences, given as lists of tokens or character ids without boundaries, which are added here.
+        """Vectors of sentences, given as lists of tokens or character ids. Leave out boundaries: they are added here.
 
         In character ids (a tensor or an array), rows of zeros after the end of a sentence are padding. Frozen layers
         accept only lists of tokens.
@@ -196,7 +196,7 @@ class ElmoEmbedding(nn.Module):
 
     def _layers(self, sentences: Ids | Sequence[Sequence[str]]) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
         device = next(self.mixes.parameters()).device
-        if isinstance(sentences, np.ndarray):  # ids, as `batch_character_ids` gives them
+        if isinstance(sentences, np.ndarray):  # ids from `batch_character_ids`
             sentences = torch.from_numpy(sentences)
         if self.frozen is not None:
             if isinstance(sentences, Tensor):
@@ -225,7 +225,7 @@ class ElmoEmbedding(nn.Module):
 
 
 def with_boundaries(tokens: Tensor, boundaries: Tensor, mask: Bool[Tensor, "B T"]) -> Tensor:
-    """Rows (B,T+2,...) with the first boundary before and the second after each sentence, in its own length."""
+    """Rows (B,T+2,...) with the first boundary before each sentence and the second right after its last token."""
     bounded = functional.pad(tokens, (0, 0, 1, 1))
     bounded[:, 0] = boundaries[0]
     bounded[torch.arange(len(tokens), device=tokens.device), sentence_lengths(mask) + 1] = boundaries[1]
@@ -235,9 +235,9 @@ def with_boundaries(tokens: Tensor, boundaries: Tensor, mask: Bool[Tensor, "B T"
 def encoded_tokens(
     bilm: BiLM, ids: Int[Tensor, "B U C"], *, distinct: bool
 ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
-    """Token representations, and the mask; `distinct`: a token that occurs several times is encoded once.
+    """Token representations, and the mask. With `distinct`, a token that occurs several times is encoded once.
 
-    The mask is on the device of the ids, also where the biLM is on another.
+    The mask is on the device of the ids, even if the biLM is on another.
     """
     real = (ids > 0).any(dim=2)
     if distinct:

@@ -1,4 +1,4 @@
-"""What `Elmo.encode` takes and gives: sentences, read in batches; layers, chosen and pooled."""
+"""Input and output of `Elmo.encode`: checks sentences and puts them into batches, selects and pools layers."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Layers = Literal["average", "all", "top"] | int | Sequence[float]
 Pooling = Literal["mean", "max"]
 
 DEFAULT_LAYERS: Literal["top"] = "top"
-"""Ours: the nearest mean finds 66.9 % of word senses in the top layer of `small-en`, and 64.3 % in the average of all
-layers, where the token layer's vectors are the longest (docs/vectors.md)."""
+"""Ours: with `small-en`, the nearest mean finds 66.9 % of word senses in the top layer, and 64.3 % in the average of
+all layers, where the token layer's vectors are the longest (docs/vectors.md)."""
 
 TOKENS_AT_ONCE = 65_536
-"""Tokens with which a block of sentences ends: 67 MB of hidden states for the released `original` model."""
+"""A block of sentences ends at this many tokens: 67 MB of hidden states for the released `original` model."""
 TOKENS_PER_SENTENCE = 32
 """A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
 BATCHES_AT_ONCE_ON_GPU = 8
-"""A GPU reads so many batches as one, of any number of sentences: with few, it would wait for each step's launches."""
+"""A GPU reads this many batches as one, with any number of sentences. With fewer, it would wait for kernel launches."""
 
 _MAX_SHOWN = 40
 _NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
-"""Iterating over them gives something, but no items in an order."""
+"""Types that can be iterated over, but are not ordered lists of sentences or tokens."""
 
 
 def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
@@ -51,7 +51,7 @@ def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
 
 
 def tokens_in_turn(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
-    """The lists of `tokens_of_each`, each when it is asked for."""
+    """The lists of `tokens_of_each`, one at a time."""
     for number, sentence in enumerate(_items(sentences, "the sentences are", "a list of sentences")):
         if isinstance(sentence, str):
             yield tokenize(sentence)
@@ -69,7 +69,7 @@ def tokens_in_turn(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
 def batches_by_length(lengths: Sequence[int], *, batch_size: int, for_gpu: bool = False) -> Iterator[list[int]]:
     """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens.
 
-    for_gpu: `BATCHES_AT_ONCE_ON_GPU` times the budget, and no other limit.
+    for_gpu: use `BATCHES_AT_ONCE_ON_GPU` times the budget of tokens, and do not limit the sentences.
     """
     max_tokens = batch_size * TOKENS_PER_SENTENCE * (BATCHES_AT_ONCE_ON_GPU if for_gpu else 1)
     max_sentences = max_tokens if for_gpu else batch_size
@@ -84,7 +84,7 @@ def batches_by_length(lengths: Sequence[int], *, batch_size: int, for_gpu: bool 
 
 
 def begun_early(items: Iterable[Item], *, ahead: int) -> Iterator[Item]:
-    """The items in their order, each when `ahead` more have been begun: a GPU computes while the caller takes one."""
+    """The items in order, each only after `ahead` more have begun: a GPU computes while the caller handles one."""
     begun: deque[Item] = deque()
     for item in items:
         begun.append(item)
@@ -94,7 +94,7 @@ def begun_early(items: Iterable[Item], *, ahead: int) -> Iterator[Item]:
 
 
 def as_layers(layers: Layers, *, top: int) -> Layers:
-    """The same for `layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
+    """`layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
 
     Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer.
     """
@@ -110,7 +110,7 @@ def as_layers(layers: Layers, *, top: int) -> Layers:
 
 
 def as_int(value: object) -> int | None:
-    """A whole number, also one of NumPy's, as an int; None for anything else, also for True and False."""
+    """A whole number as an int, including NumPy's integers. None for anything else, including True and False."""
     try:
         return None if isinstance(value, bool | np.bool_) else operator.index(cast("SupportsIndex", value))
     except TypeError:
@@ -120,7 +120,7 @@ def as_int(value: object) -> int | None:
 def select(activations: list[Float[Tensor, "N E"]], layers: Layers) -> Float[Tensor, "*L N E"]:
     """The chosen layers.
 
-    activations: layers 0 to the highest that is needed: for a number, the layer of that number is the last.
+    activations: layers 0 to the highest one needed. If `layers` is a number, that layer is the last.
     """
     if layers == "all":
         return torch.stack(activations)
@@ -133,7 +133,7 @@ def select(activations: list[Float[Tensor, "N E"]], layers: Layers) -> Float[Ten
 
 
 def begin_copy(values: Tensor) -> Callable[[], Array]:
-    """Begin to copy to the CPU. The result waits for the copy, and not for what a GPU is given to compute after it."""
+    """Begin to copy to the CPU. The returned function waits for the copy, but not for later work on the GPU."""
     if values.device.type != "cuda":
         return values.cpu().numpy
     pinned = torch.empty_like(values, device="cpu", pin_memory=True).copy_(values, non_blocking=True)
@@ -152,14 +152,14 @@ def split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[s
 
 
 def pool(vectors: Array, pooling: Pooling) -> Array:
-    """One vector for a sentence (*L,T,E): the mean or the largest values of its tokens; zeros if it has none."""
+    """One vector for a sentence (*L,T,E): the mean or maximum over its tokens. Zeros if it has no tokens."""
     if vectors.shape[-2] == 0:
         return np.zeros((*vectors.shape[:-2], vectors.shape[-1]), np.float32)
     return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)
 
 
 def unit_vectors(vectors: Float[np.ndarray, "*N E"]) -> Float[np.ndarray, "*N E"]:
-    """The vectors scaled to length 1, of float16 in float32; a zero vector stays zero."""
+    """The vectors scaled to length 1. Float16 becomes float32. A zero vector stays zero."""
     vectors = np.asarray(vectors, np.result_type(np.asarray(vectors), np.float32))
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1)
@@ -174,9 +174,9 @@ def _as_weights(weights: Sequence[float], *, top: int) -> list[float]:
 
 
 def _items(given: object, subject: str, expected: str) -> Iterator[object]:
-    is_table = hasattr(given, "columns")  # of pandas, polars or Arrow: iterating gives its columns or their names
+    is_table = hasattr(given, "columns")  # pandas, polars or Arrow: iterating gives columns or their names
     if not isinstance(given, _NOT_LISTS) and not is_table:
-        with suppress(TypeError):  # arrays without dimensions, too, which have the method
+        with suppress(TypeError):  # also from arrays without dimensions, which do have `__iter__`
             return iter(cast("Iterable[object]", given))
     raise ValueError(f"{subject} {_described(given)}; expected {expected}")
 

@@ -37,7 +37,7 @@ class NearOccurrence:
     sentence: int
     """Index of the sentence in the corpus."""
     similarity: float
-    """Cosine with the occurrence that was asked for."""
+    """Cosine with the occurrence in the given sentence."""
 
     @property
     def token(self) -> str:
@@ -54,11 +54,11 @@ def nearest_occurrences(
     number: int,
     among: Among,
 ) -> list[NearOccurrence]:
-    """The nearest occurrences, nearest first; the same sentence in the corpus is left out, as are repetitions.
+    """The nearest occurrences, nearest first. The given sentence and repeated sentences in the corpus are left out.
 
-    encode: gives one array (T,E) for each list of tokens. The other arguments are the same as for `Elmo.nearest`.
+    encode: returns one array (T,E) for each list of tokens. The other arguments are the same as for `Elmo.nearest`.
     Tokens are compared in NFC.
-    Raises ValueError for a word that the sentence does not have, another `among`, and a number below 1.
+    Raises ValueError for a word that is not in the sentence, an unknown `among`, and a number below 1.
     """
     if isinstance(corpus, str):
         raise ValueError(f"the corpus is the string {printable(corpus)!r}; expected sentences, such as lines of a file")
@@ -96,7 +96,7 @@ def _composed(tokens: list[str]) -> list[str]:
 
 def _index(tokens: list[str], word: str | int) -> int:
     if isinstance(word, str):
-        for spelt in (_composed([word]), tokenize(word)):  # such as `l’amour`, which is `l'amour`
+        for spelt in (_composed([word]), tokenize(word)):  # `tokenize` turns `l’amour` into `l'amour`
             if len(spelt) == 1 and spelt[0] in tokens:
                 return tokens.index(spelt[0])
         said = printable(" ".join(tokens))

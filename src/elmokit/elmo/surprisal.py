@@ -1,9 +1,9 @@
 """Surprisal: how many bits each token of a sentence costs a language model, in each direction, with the full softmax.
 
-A sentence of T tokens has T + 1 targets in each direction, as in `elmokit perplexity`: the forward direction predicts
-the tokens and then `</S>`, the backward one the tokens from the last to the first and then `<S>`. A context that occurs
-several times (the common beginning of two sentences) goes through the softmax once. Perplexity is computed here too: it
-is the mean of the same predictions.
+A sentence of T tokens has T + 1 targets in each direction, as in `elmokit perplexity`. The forward direction predicts
+the tokens and then `</S>`. The backward direction predicts the tokens from last to first and then `<S>`. A context that
+occurs several times (such as the common beginning of two sentences) goes through the softmax once. Perplexity is
+computed here too: it is the mean of the same predictions.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ SENTENCES_PER_BATCH = 128
 
 @dataclass(frozen=True)
 class SurprisalSettings:
-    """What is computed for each token, and how the text is read."""
+    """What to compute for each token, and how to read the text."""
 
     direction: Direction = "both"
-    """`both` is the forward direction alone for a model without a backward one."""
+    """If the model has no backward direction, `both` means forward only."""
     details: SoftmaxDetails = field(default_factory=SoftmaxDetails)
     carry_state: bool = False
-    """Whether a sentence is read after the one before it, as the next of a story; an empty one starts a new story."""
+    """Whether each sentence continues the one before it, as in a story. An empty sentence starts a new story."""
 
     def __post_init__(self) -> None:
         if self.direction not in ("forward", "backward", "both"):
@@ -61,10 +61,10 @@ class SurprisalSettings:
 
 @dataclass(frozen=True, eq=False)
 class DirectionSurprisal:
-    """What one direction predicted of a sentence of T tokens.
+    """The predictions of one direction for a sentence of T tokens.
 
-    Every array and list has T + 1 items in the order of the text: the last of the forward direction is that of `</S>`,
-    the first of the backward one that of `<S>`. What was not asked for is None.
+    Every array and list has T + 1 items in the order of the text. The forward direction ends with the item for `</S>`,
+    the backward direction begins with the item for `<S>`. Anything that was not requested is None.
     """
 
     bits: Float[np.ndarray, " P"]
@@ -74,7 +74,7 @@ class DirectionSurprisal:
     entropies: Float[np.ndarray, " P"] | None
     """Entropy of the distribution that predicted each target, in bits."""
     likeliest: list[Likeliest] | None
-    """The likeliest tokens in place of each target."""
+    """The likeliest tokens at the place of each target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +83,11 @@ class SentenceSurprisal:
 
     tokens: list[str]
     known: Bool[np.ndarray, " T"]
-    """False for a token that is not in the vocabulary: its surprisal is that of `<UNK>`."""
+    """False for a token that is not in the vocabulary. It gets the surprisal of `<UNK>`."""
     forward: DirectionSurprisal | None
-    """None if it was not asked for."""
+    """None if it was not requested."""
     backward: DirectionSurprisal | None
-    """None if it was not asked for, or if the model has no backward direction."""
+    """None if it was not requested, or if the model has no backward direction."""
 
     @property
     def directions(self) -> dict[str, DirectionSurprisal]:
@@ -96,7 +96,7 @@ class SentenceSurprisal:
         return {name: side for name, side in sides.items() if side is not None}
 
     def bits(self, direction: str = "forward") -> Float[np.ndarray, " T"]:
-        """Bits of each token, without the sentence boundary. Raises ValueError for a direction that is not there."""
+        """Bits of each token, without the sentence boundary. Raises ValueError if the direction was not computed."""
         side = self._side(direction)
         return side.bits[:-1] if direction == "forward" else side.bits[1:]
 
@@ -112,10 +112,10 @@ class SentenceSurprisal:
 
 @dataclass(frozen=True, eq=False)
 class ConditionalSurprisal:
-    """Surprisal of one part of a sentence given the other part, whose tokens are read but not counted.
+    """Surprisal of one part of a sentence given the other part. The other part's tokens are read but not counted.
 
     The forward direction reads `<S>` and the prefix, and predicts the continuation. The backward direction reads `</S>`
-    and, from its last token, the continuation, and predicts the prefix. No boundary is counted.
+    and the continuation, last token first, and predicts the prefix. Boundaries are not counted.
     """
 
     prefix: list[str]
@@ -126,7 +126,7 @@ class ConditionalSurprisal:
     def bits(self, direction: str = "forward") -> Float[np.ndarray, " T"]:
         """Bits of each token of the continuation or, in the backward direction, of the prefix.
 
-        Raises ValueError for a direction that is not there.
+        Raises ValueError if the direction was not computed.
         """
         bits = self.whole.bits(direction)
         return bits[len(self.prefix) :] if direction == "forward" else bits[: len(self.prefix)]
@@ -134,7 +134,7 @@ class ConditionalSurprisal:
     def total(self, direction: str = "forward", *, unit: Unit = "bits") -> float:
         """The sum of `bits`, in bits or nats: minus the log probability of one part given the other.
 
-        Raises ValueError for another unit, and for a direction that is not there.
+        Raises ValueError for another unit, and for a direction that was not computed.
         """
         if unit not in ("bits", "nats"):
             raise ValueError(f"unit is {unit!r}; expected bits or nats")
@@ -143,25 +143,25 @@ class ConditionalSurprisal:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What one direction predicted of several sentences: their N targets, in the order of the text."""
+    """The predictions of one direction for the N targets of several sentences, in the order of the text."""
 
     targets: Int[Tensor, " N"]
     """Ids of the targets."""
     contexts: Int[np.ndarray, " N"]
-    """For each target, the index of its context in `found`, which has each distinct context once."""
+    """For each target, the index of its context in `found`. Each distinct context is there once."""
     found: SoftmaxPredictions
 
 
 class SurprisalModel:
-    """A packed biLM with its softmax and vocabulary, which reads any number of sentences, in constant memory.
+    """A packed biLM with its softmax and vocabulary. It reads any number of sentences in constant memory.
 
-    A softmax on another device than the biLM is copied there; the one that was given stays where it is.
+    A softmax on another device is copied to the device of the biLM. The original stays where it is.
     """
 
     def __init__(
         self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings | None = None
     ) -> None:
-        """text_warnings: looks at the text; None for text that was looked at before."""
+        """text_warnings: checks the text; None for text that was checked before."""
         self.packed = packed
         self.softmax: Softmax = _on_device(softmax, packed.char_encoder.embedding.weight.device)
         self.vocabulary = vocabulary
@@ -176,8 +176,8 @@ class SurprisalModel:
     ) -> Iterator[SentenceSurprisal]:
         """The surprisal of each sentence of tokens, in order.
 
-        first_sizes: numbers of sentences that are read and predicted together at first, to have their results soon;
-            then it is some thousands.
+        first_sizes: how many sentences to read and predict together at first. Small numbers give results soon. Later,
+            a few thousand sentences are read together.
         Raises ValueError for the backward direction of a model that has none, and for a token with white space in it.
         """
         for chunk, sides in self.predict(sentences, settings, first_sizes=first_sizes):
@@ -191,7 +191,7 @@ class SurprisalModel:
     def read_conditional(
         self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], direction: Direction = "both"
     ) -> Iterator[ConditionalSurprisal]:
-        """The surprisal of each pair of a prefix and its continuation, in tokens, in order.
+        """The surprisal of each pair (prefix, continuation), given as lists of tokens, in order.
 
         Raises ValueError for a continuation without tokens, and as `read` does.
         """
@@ -209,7 +209,7 @@ class SurprisalModel:
         *,
         first_sizes: Iterable[int] = (),
     ) -> Iterator[tuple[list[Sequence[str]], dict[int, Predictions]]]:
-        """Consecutive sentences, some thousands at a time, with the predictions of each direction (0 is forward)."""
+        """Consecutive sentences, a few thousand at a time, with the predictions of each direction (0 is forward)."""
         settings = settings or SurprisalSettings()
         directions = self._directions(settings.direction)
         state: State | None = None
@@ -230,7 +230,7 @@ class SurprisalModel:
         return [0] * (direction != "backward") + [1] * (direction != "forward" and has_backward)
 
     def _read_alone(self, sentences: list[Sequence[str]], directions: list[int]) -> dict[int, _Contexts]:
-        """Hidden states of the distinct contexts of sentences that each start from zeros."""
+        """Hidden states of the distinct contexts of sentences. Each sentence starts from a zero state."""
         nodes = {way: _distinct_contexts(sentences, backward=way == 1) for way in directions}
         after_boundary = self.packed.boundary_outputs
         hidden = {way: after_boundary.new_empty(nodes[way][0], after_boundary.shape[1]) for way in directions}
@@ -249,7 +249,7 @@ class SurprisalModel:
     def _read_in_order(
         self, sentences: list[Sequence[str]], state: State | None, directions: list[int]
     ) -> tuple[dict[int, _Contexts], State]:
-        """The same of successive sentences, and the state after them; `</S>` is never read, nor `<S>` backwards."""
+        """The same with carried state, and the final state. Forward never reads `</S>`, backward never `<S>`."""
         hidden: dict[int, list[Tensor]] = {way: [] for way in directions}
         state = state or self.packed.zero_state(1)
         for sentence in sentences:
@@ -337,7 +337,7 @@ def _chunks(sentences: Iterator[Sequence[str]], first_sizes: Iterable[int]) -> I
 
 
 def _check_tokens(sentences: Iterable[Sequence[str]]) -> None:
-    """A pair of texts is a list of strings as well, and would be a sentence of two unknown tokens."""
+    """Refuse white space: a pair of texts is also a list of strings, and would be a sentence of two unknown tokens."""
     token = next((token for sentence in sentences for token in sentence if not NOT_IN_A_TOKEN.isdisjoint(token)), None)
     if token is not None:
         raise ValueError(
@@ -362,7 +362,7 @@ _Contexts = tuple["Float[Tensor, 'U D']", "list[Int[np.ndarray, ' P']]"]
 def _distinct_contexts(sentences: list[Sequence[str]], *, backward: bool) -> tuple[int, list[Int[np.ndarray, " P"]]]:
     """The number of distinct contexts, and for each sentence the contexts of its targets, in the order of the text.
 
-    A context is what has been read of a sentence so far; number 0 has read its boundary only.
+    A context is the part of a sentence that was read so far. Context 0 is the boundary alone.
     """
     numbers: dict[tuple[int, str], int] = {}
     paths: list[NDArray[np.int64]] = []

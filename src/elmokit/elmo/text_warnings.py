@@ -1,4 +1,4 @@
-"""Warnings about the input, each given once per model: truncated tokens, and text unlike what the model has read."""
+"""Warnings about the input, each given once per model: truncated tokens, and text unlike the training text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
 
 NUM_FREQUENT_TOKENS = 1000
-"""Number of tokens of a vocabulary that show which scripts a model has read."""
+"""Number of tokens at the start of a vocabulary that show which scripts a model has read."""
 NUM_TOKENS_LOOKED_AT = 1000
 """Number of tokens at the start of a text that show its script and its language."""
 MIN_SHARE = 0.05
@@ -28,25 +28,25 @@ MIN_SHARE = 0.05
 BUNDLED_SCRIPTS = {"LATIN": "small-en", "HANGUL": "mini-ko"}
 """The bundled models, by the script that they have read most."""
 MORE_UNKNOWN = 0.25
-"""So much more than in the text of a model is far above it: German, Latin and Portuguese text has 0.38 to 0.6 for
-small-en, and its held-out text 0.021."""
+"""Warn if the share of unknown tokens is this much higher than in the model's own text. For small-en, German, Latin and
+Portuguese text has 0.38 to 0.6, its held-out text 0.021."""
 MIN_TOKENS, LEAST_BARE_TOKENS = 100, 300
-"""Fewer tokens do not show how many are unknown, or may have neither capitals nor marks by chance."""
+"""Fewer tokens say too little about the share of unknown tokens, or may lack capitals and marks by chance."""
 MARKS = frozenset(".,?!")
 _MARKER = re.compile(MARKER)
 
 
 @dataclass
 class TextWarnings:
-    """Warns of each thing at most once."""
+    """Gives each warning at most once."""
 
     spelling: Spelling
     vocabulary: Vocabulary | None
     name: str
     unknown_share: float | None = None
-    """Share of the tokens of the model's own text, held out if there was some, that its vocabulary lacks."""
+    """Share of unknown tokens in the model's own text, which is held-out text if there was some."""
     warned: set[str] = field(default_factory=set[str])
-    """The things that it has warned of."""
+    """The checks that have already warned."""
 
     def check(self, sentences: Iterable[Sequence[str]]) -> None:
         """Look at sentences that are about to be encoded."""
@@ -77,7 +77,7 @@ def _cut(model: TextWarnings, tokens: list[str]) -> str | None:
 
 
 def _script(model: TextWarnings, tokens: list[str]) -> str | None:
-    """Most letters at the start of a text are in a script that the vocabulary hardly has."""
+    """Most letters at the start of the text are in a script that is rare in the vocabulary."""
     counts = script_counts(tokens[:NUM_TOKENS_LOOKED_AT])
     script = next(iter(counts), "")
     if 2 * counts[script] <= counts.total() or model.letters[script] >= MIN_SHARE * model.letters.total():
@@ -91,7 +91,7 @@ def _script(model: TextWarnings, tokens: list[str]) -> str | None:
 
 
 def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:
-    """Far more unknown tokens than in the text of the model: another language."""
+    """Far more tokens are unknown than in the model's own text: it may be another language."""
     known, tokens = model.vocabulary, tokens[:NUM_TOKENS_LOOKED_AT]
     expected = model.unknown_share
     if expected is None or known is None or len(tokens) < MIN_TOKENS:
@@ -130,7 +130,7 @@ def _escaped_marks(model: TextWarnings, tokens: list[str]) -> str | None:
 
 
 def _bare_words(model: TextWarnings, tokens: list[str]) -> str | None:
-    """Text that was prepared as for word2vec, in lower case and without marks."""
+    """Text prepared as for word2vec: in lower case and without punctuation."""
     tokens, frequent = tokens[:NUM_TOKENS_LOOKED_AT], model.frequent[:100]
     if len(tokens) < LEAST_BARE_TOKENS or _has_capitals(tokens) or not MARKS.isdisjoint(tokens):
         return None
@@ -151,7 +151,7 @@ def _special_tokens(model: TextWarnings, tokens: list[str]) -> str | None:
 
 
 def _not_single(model: TextWarnings, tokens: list[str]) -> str | None:
-    """No model has read such tokens, and no file has them: lines are split at spaces and tabs."""
+    """No model has read empty tokens or tokens with spaces. Files have none: lines are split at spaces and tabs."""
     found = [token for token in tokens if not token or not NOT_IN_A_TOKEN.isdisjoint(token)]
     if not found:
         return None
