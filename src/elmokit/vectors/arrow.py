@@ -1,14 +1,14 @@
-"""Parquet and Arrow files, with pyarrow: read a group of rows at a time, and vectors as a table of sentences.
+"""Parquet and Arrow files, with pyarrow: reads a group of rows at a time, and writes vectors as a table of sentences.
 
 | column | type | |
 |---|---|---|
 | `text` | string | the sentence; only if it was tokenised |
 | `tokens` | list of strings | |
-| `offsets` | list of fixed-size lists of 2 int32 | start and end of each token in `text`, in characters; as `text` |
+| `offsets` | list of fixed-size lists of 2 int32 | start and end of each token, in characters of `text`; only with it |
 | `vectors` | list of fixed-size lists of E float32 | a vector per token; L lists of E for all layers |
 
-The model and its settings are in the metadata of the schema, as `elmokit` (JSON). A group is a row group of Parquet, or
-a record batch of Arrow. Errors name the file and the group.
+The model and its settings are in the metadata of the schema, under `elmokit` (JSON). A group is a row group of Parquet
+or a record batch of Arrow. Errors name the file and the group.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ ARROW_MAGIC = b"ARROW1\0\0"
 ABOUT_KEY = b"elmokit"
 GROUP_ROWS = 512
 GROUP_TOKENS = 16_384
-"""A group of rows, which is read as a whole, ends after this many sentences or with the one that reaches this many
-tokens: 16 MiB of a layer of 256 numbers."""
+"""A group of rows is read as a whole. It ends after this many sentences, or at the sentence that reaches this many
+tokens: 16 MiB for one layer of 256 numbers."""
 
 
 def write_table(path: Path, stored: FlatVectors) -> None:
@@ -52,7 +52,7 @@ def write_table(path: Path, stored: FlatVectors) -> None:
 
 
 class TableVectors:
-    """The arrays of a Parquet or Arrow file; the group of rows that was asked for last is in memory."""
+    """The arrays of a Parquet or Arrow file. The group of rows that was read last stays in memory."""
 
     def __init__(self, path: Path) -> None:
         self._groups = groups = Groups(path)
@@ -106,7 +106,7 @@ class TableVectors:
 
 
 def table_schema(stored: FlatVectors) -> Any:
-    """The columns of a file of these vectors, with what made them."""
+    """The columns of a file of these vectors, with the model and its settings as metadata."""
     arrow = pyarrow_module("pyarrow")
     token = arrow.float32()
     for size in reversed(stored.vectors.shape[1:]):
@@ -169,7 +169,7 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
 class Groups:
     """The rows of a file, in groups: record batches of Arrow (IPC, or Feather 2), or else row groups of Parquet.
 
-    Schemas and arrays are pyarrow's. It maps the file.
+    Schemas and arrays are pyarrow's. The file is memory-mapped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -218,7 +218,7 @@ def pyarrow_module(name: str) -> Any:
 
 
 def only_column(groups: Groups, names: Sequence[str]) -> str:
-    """The first of the names that the file has as a column. Raises FormatError, with the columns that it has."""
+    """The first of the names that is a column of the file. Raises FormatError if there is none or two with the name."""
     columns: list[str] = groups.schema.names
     for name in names:
         if columns.count(name) == 1:
@@ -236,7 +236,7 @@ def parquet_file(path: Path) -> Any:
 
 @contextmanager
 def parquet_writer(path: Path, schema: Any) -> Generator[Any]:
-    """A writer of an uncompressed Parquet file, because vectors do not shrink."""
+    """A writer of a Parquet file. It is uncompressed, because compression does not make vectors smaller."""
     open_disk, new_file = pyarrow_module("pyarrow").OSFile, pyarrow_module("pyarrow.parquet").ParquetWriter
     name = os.fsencode(path)  # as in `_mapped`
     with open_disk(name, "wb") as disk, new_file(disk, schema, compression="NONE", use_dictionary=False) as file:
@@ -251,7 +251,7 @@ def arrow_writer(path: Path, schema: Any) -> Generator[Any]:
 
 
 def _mapped(path: Path) -> Any:
-    """The file as pyarrow maps it, by the bytes of its name: strings would have to be UTF-8."""
+    """The file, mapped by pyarrow. It gets the name as bytes, because a string would have to be UTF-8."""
     return pyarrow_module("pyarrow").memory_map(os.fsencode(path))
 
 

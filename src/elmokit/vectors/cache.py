@@ -1,9 +1,9 @@
 """Cache of a frozen biLM's layer activations: computed once per sentence, kept on disk in float16, memory-mapped.
 
-The cache has a folder for each model, named by its fingerprint and, unless that is float32, its precision. Sentences
-that are added together are a piece of it: `NAME.npy` and `NAME.offsets.npy`, vectors as `save_vectors` writes them, and
-`NAME.keys.npy`, a 128-bit hash of each sentence's tokens. When the cache would exceed its limit, the least recently
-used pieces are removed before another one is written.
+The cache has a folder for each model, named after its fingerprint and, if it is not float32, its precision. Sentences
+that are added together form a piece. `NAME.npy` and `NAME.offsets.npy` hold its vectors as `save_vectors` writes them,
+`NAME.keys.npy` holds a 128-bit hash of each sentence's tokens. If a new piece would exceed the cache's limit, the least
+recently used pieces are removed first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from elmokit.vectors.flat import FlatVectors
 
 SENTENCES_PER_BATCH = 1024
-"""Sentences that are encoded before they are written, which bounds the memory."""
+"""Sentences to encode before they are written. This bounds the memory."""
 
 Key = bytes
 
@@ -55,15 +55,15 @@ class CachedActivations:
     folder: the cache, for any number of models, data sets and processes; None uses a temporary one, with the same
         results. The whole cache has at most `cache_limit()` bytes, or the size of the last addition if it is larger.
 
-    The cache keeps a sentence's activations from the first batch that has it. Another batch would change nothing if
-    `Elmo.same_in_any_batch`, and otherwise only the rounding.
+    The cache keeps a sentence's activations from the first batch that contains it. In another batch, the activations
+    would be the same if `Elmo.same_in_any_batch`, and otherwise the same up to rounding.
     """
 
     def __init__(self, elmo: Elmo, *, folder: Path | None) -> None:
         self.elmo = elmo
         self.num_layers: Final = elmo.num_layers
         self.dim: Final = elmo.dim
-        cache_limit()  # or an error before anything is computed
+        cache_limit()  # raises its errors before anything is computed
         self._given_folder = folder
         if folder is None:
             held = ExitStack()
@@ -77,7 +77,7 @@ class CachedActivations:
         self._pieces: dict[Path, FlatVectors] = {}
 
     def __reduce__(self) -> tuple[Callable[..., CachedActivations], tuple[object, ...]]:
-        """A copy opens the cache anew; a temporary one starts empty."""
+        """A copy opens the cache again. The copy of a temporary cache starts empty."""
         return partial(CachedActivations, folder=self._given_folder), (self.elmo,)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
@@ -93,8 +93,8 @@ class CachedActivations:
             else:
                 new.setdefault(key, sentence)
         for path in used:
-            with suppress(OSError):  # of a cache that may only be read, or a piece that another process has removed
-                os.utime(path.with_suffix(KEYS_ENDING))  # so that it is removed after the others
+            with suppress(OSError):  # the cache may be read-only, or another process removed the piece
+                os.utime(path.with_suffix(KEYS_ENDING))  # `make_room` removes the least recently used pieces first
         if new:
             try:
                 self._write_piece(new)
@@ -135,7 +135,7 @@ class CachedActivations:
         return layers
 
     def _write_piece(self, new: dict[Key, Sequence[str]]) -> None:
-        """Write a piece; its keys come last, so a piece without them does not count."""
+        """Write a piece. Its keys are written last, and a piece without them does not count."""
         self.folder.mkdir(parents=True, exist_ok=True)
         keys = b"".join(new)
         path = self.folder / f"{hashlib.blake2b(keys, digest_size=16).hexdigest()}.npy"
@@ -158,7 +158,7 @@ class CachedActivations:
             try:
                 piece, keys = read_npy(path), map_npy(keys_path)
             except FileNotFoundError:
-                continue  # removed by another process meanwhile: its sentences are new again
+                continue  # another process has removed it, so its sentences are new again
             except ValueError as error:
                 raise ValueError(f"{error}; {_how_to_mend(path)}") from None
             same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)

@@ -1,8 +1,8 @@
-"""The folder of cached activations: its contents, its largest size, and clearing it.
+"""The folder of cached activations: its contents, their sizes, and clearing it.
 
-`activations-2/FINGERPRINT/` has the pieces of a model, three files each; `FINGERPRINT-int8/` has the pieces of the same
-model in int8. A piece may be removed at any time: a process that has it open keeps reading it, and a process that finds
-it incomplete makes it again.
+`activations-2/FINGERPRINT/` holds the pieces of a model, three files each. `FINGERPRINT-int8/` holds the pieces of the
+same model in int8. A piece may be removed at any time: a process that has it open can still read it, and a process that
+finds it incomplete makes it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order of removal: wit
 
 @dataclass(frozen=True)
 class CachedPiece:
-    """What was added to the cache at once."""
+    """Sentences that were added to the cache together."""
 
     model: str
     """Fingerprint, and the precision unless that is float32."""
@@ -34,7 +34,7 @@ class CachedPiece:
         freed = 0
         for ending in _ENDINGS:
             path = self.keys_path.with_name(stem + ending)
-            with suppress(FileNotFoundError, PermissionError):  # removed by another process; of another user, or in use
+            with suppress(FileNotFoundError, PermissionError):  # already gone; of another user, or in use
                 size = path.stat().st_size
                 path.unlink()
                 freed += size
@@ -42,7 +42,7 @@ class CachedPiece:
 
 
 def cached_pieces(folder: Path, *, model: str = "") -> list[CachedPiece]:
-    """The pieces of models whose fingerprint starts with `model`, the least recently used one first."""
+    """The pieces of models whose fingerprint starts with `model`, least recently used first."""
     sizes: dict[Path, int] = defaultdict(int)
     dates: dict[Path, float] = {}
     files = (path for path in folder.glob("activations-*/*/[!.]*.npy") if path.parent.name.startswith(model))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 BLOCK_LINES = 512
 BLOCK_TOKENS = 16_384
-"""A block, which is embedded and written as a whole, ends after this many lines or with the line that reaches this many
+"""A block is embedded and written as a whole. It ends after this many lines, or at the line that reaches this many
 tokens."""
 
 
@@ -68,28 +68,28 @@ def embed_file(
 ) -> EmbeddedFile:
     """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
 
-    The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
-    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather, and .tsv, which other programs read. The
-    tokens of raw text are written next to it, into `OUTPUT.tokens.txt`, one line per sentence (in tables, a column).
-    Other tokens are also written if a `NAME.txt` with different text exists, because readers would take it for the
-    sentences.
+    The input may be a Parquet or Arrow file with one sentence per row. The ending of the output's name decides its
+    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow, .feather, or .tsv for other programs. The tokens of
+    raw text are written next to it, into `OUTPUT.tokens.txt`, one line per sentence; tables have a column for them.
+    Other tokens are also written there if a `NAME.txt` with different text exists, because readers would take that for
+    the sentences.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    split_sentences: whether to split a raw text, such as a book, into sentences and these into tokens. Its lines may
-        end anywhere, and a blank line ends a sentence. `OUTPUT.sentences.txt` gets the sentences, one per line.
-    column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
-        CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
-    as_text: whether to read a file as text that looks like something else, such as a table.
-    resume: whether to continue a job that was killed, whose finished vectors are in `OUTPUT.partial`; the output has
-        the same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or
-        number of threads changes the rounding of the lines that are left.) A different model, different options and a
-        different text are refused. A job that was started with `resume` keeps its finished vectors also if it fails.
+    split_sentences: whether to split a raw text, such as a book, into sentences and tokens. Its lines may end anywhere,
+        but a blank line ends a sentence. `OUTPUT.sentences.txt` gets the sentences, one per line.
+    column: a column of strings or lists of tokens, in Parquet, Arrow, JSON lines or a table (tabs or commas); `form`
+        in CoNLL-U. By default, `tokens` or else `text` in Parquet and Arrow (with raw_text, `text` comes first).
+    as_text: whether to read the file as text, even if it looks like something else, such as a table.
+    resume: whether to continue a killed job. Its finished vectors are in `OUTPUT.partial`. The output has the same
+        bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or number of
+        threads changes the rounding of the remaining lines.) A different model, option or text is refused. A job that
+        was started with `resume` keeps its finished vectors even if it fails.
     overwrite: whether to replace an output that exists.
     Raises ValueError for input that is not text, FileExistsError if the output exists, OSError for files that cannot be
     read or written, naming the file and the line or row, and InUseError, an OSError, if another process writes the same
-    output; then no output is left. While it runs, the folder needs the output's size, and for layouts other than .npy
-    and .safetensors twice that.
+    output. After an error, no output is left. While it runs, the folder needs the output's size, or twice that for
+    layouts other than .npy and .safetensors.
     """
     output = expanded(output_path)
     layout = format_to_write(output)
@@ -126,12 +126,12 @@ class Job:
     source: SentenceSource
     output: Path
     layers: Layers | str
-    """`all` if L vectors are kept of a token. This and `settings` are recorded; a resumed job must have the same."""
+    """`all` keeps L vectors per token. This and `settings` are recorded: they must be the same in a resumed job."""
     settings: Mapping[str, object]
     encode: Encode
-    """What is kept of the vectors of sentences of tokens: (T,E) or (L,T,E)."""
+    """Sentences of tokens -> the vectors to keep of each, (T,E) or (L,T,E)."""
     beside: Mapping[Path, Callable[[Sentence], str]]
-    """Files next to the output, and their line for each sentence."""
+    """Files next to the output, and what makes their line for a sentence."""
     raw_text: bool | None = None
     """Whether the sentences, for layouts that hold them, were tokenised; None leaves them out."""
     one_per_sentence: bool = False
@@ -146,7 +146,7 @@ def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
     overwrite = overwrite or (resume and partial_folder(output).exists())
     check_outputs(*written, source=job.source.path, overwrite=overwrite)
     if layout.package:
-        pyarrow_module(layout.package)  # or an error before anything is computed
+        pyarrow_module(layout.package)  # raises its error before anything is computed
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     with (
         lock(output),
@@ -187,7 +187,7 @@ def encoded_blocks(
 def _survey(job: Job, sentences: Iterator[Sentence], *, folder: Path) -> tuple[Int64[np.ndarray, " M"], int, str]:
     """Read a text to its end, so that hours of work do not end in an error, and write the files next to the output.
 
-    Returns the row at which each sentence begins, and the number of rows; the number of tokens; and a digest.
+    Returns offsets (the row at which each sentence begins, and the number of rows), the number of tokens, and a digest.
     """
     lengths = array("q", [0])
     num_tokens = 0
@@ -212,7 +212,7 @@ def _survey(job: Job, sentences: Iterator[Sentence], *, folder: Path) -> tuple[I
 
 @contextmanager
 def _naming(output: Path) -> Generator[None]:
-    """Name the output in the error of a failed write that names no file."""
+    """Add the name of the output to the error of a failed write, if the error names no file."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
 """A file of sentences -> a text file with one vector for each word: its average (`elmokit embed --types`).
 
-Such vectors are static, out of a biLM (Bommasani et al., 2020).
+These are static vectors made with a biLM (Bommasani et al., 2020).
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def embed_types(
     min_count: int = 5,
     overwrite: bool = False,
 ) -> EmbeddedTypes:
-    """Write the average vector of each word of a text over its occurrences, the most frequent word first, as text.
+    """Write each word's average vector over its occurrences in a text. The output is text, most frequent word first.
 
     output_path: .vec for word2vec's text format, which gensim, fastText's tools and `elmokit embed --with static:`
         read, or .tsv for a table with the columns `word`, `count`, `v1`, `v2`, ...
     layers: as in `Elmo.encode`, but not "all".
-    min_count: occurrences that a word needs.
+    min_count: leave out words with fewer occurrences.
     The other arguments are the same as for `embed_file`. Memory holds the sums of the words that are written, but not
-    the text. Raises ValueError for a text without such words, and as `embed_file` does; then no output is left.
+    the text. Raises ValueError if no word is left, and as `embed_file` does. After an error, no output is left.
     """
     output = expanded(output_path)
     if output.suffix not in _WRITERS:
@@ -87,7 +87,7 @@ def embed_types(
             )
         if output.suffix == ".vec":
             check_word2vec(words)
-        # float64, as float32 loses a hundredth of a sum of a million; a number that is added to -0 stays as it is
+        # float64, because float32 loses a hundredth of a sum of a million; adding to -0 leaves every number unchanged
         sums = {word: np.full(elmo.dim, -0.0) for word in words}
         with progress_bar(unit="token", total=num_tokens, scale=True) as bar:
             for _, block, arrays in encoded_blocks(elmo, encode, read(False)):

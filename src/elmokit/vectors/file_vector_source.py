@@ -1,4 +1,4 @@
-"""Vectors from a file in ELMo's place: CoVe's, a transformer's, GloVe's, or a biLM's from an earlier run."""
+"""Vectors from a file instead of ELMo's: from CoVe, a transformer, GloVe, or an earlier run of a biLM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FileVectorSource:
-    """Sentences of tokens -> layers (L,B,T,E) that training does not change, from a file of vectors.
+    """Sentences of tokens -> layers (L,B,T,E) from a file of vectors. Training does not change them.
 
     The sentences are in `NAME.npy.tokens.txt` or `NAME.txt` next to the file. Raises FileNotFoundError if one of the
     files is missing, and ValueError if they do not fit together.
@@ -43,7 +43,7 @@ class FileVectorSource:
             self._numbers.setdefault(tuple(sentence), number)
 
     def __reduce__(self) -> tuple[type[FileVectorSource], tuple[Path]]:
-        """A copy opens the file anew."""
+        """A copy opens the file again."""
         return FileVectorSource, (self.path,)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
@@ -64,7 +64,7 @@ class FileVectorSource:
     def fingerprint(self) -> str:
         """A hash of the contents of all files."""
         digest = hashlib.blake2b(digest_size=32)
-        text_path = self._vectors.text_path  # which a Parquet or Arrow file does not need
+        text_path = self._vectors.text_path  # Parquet and Arrow files do not need it
         for path in (*self._vectors.files, *([text_path] if text_path.is_file() else [])):
             digest.update(file_digest(path))
         return digest.hexdigest()
@@ -81,8 +81,8 @@ class FileVectorSource:
 class WordVectorSource:
     """Sentences -> one layer (1,B,T,E) of word vectors (GloVe, word2vec, fastText) from a file.
 
-    A word that the file lacks has the vector of its lower-case form; if the file lacks that too, it is zero. Raises
-    OSError and ValueError as `read_word_vectors` does.
+    A word that is not in the file gets the vector of its lower-case form, or zeros if that is not in the file either.
+    Raises OSError and ValueError as `read_word_vectors` does.
     """
 
     num_layers = 1
@@ -93,7 +93,7 @@ class WordVectorSource:
         self._vectors: dict[str, Float32[np.ndarray, " E"]] = {}
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
-        """Read the vectors of all words that have not been read yet: the file is read once for each call with some."""
+        """Read the vectors of words that have not been read yet. Each call with such words reads the file once."""
         new = {token for sentence in sentences for token in sentence} - self._vectors.keys()
         if not new:
             return

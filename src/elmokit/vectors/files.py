@@ -1,4 +1,4 @@
-"""Files of vectors in every layout: the ending of the name decides how one is written, its contents how it is read.
+"""Files of vectors in every layout. The ending of the name decides how a file is written, its contents how it is read.
 
 | ending | holds |
 |---|---|
@@ -6,12 +6,12 @@
 | `.npy` | `vectors`; `offsets` in a second file, `NAME.offsets.npy` next to `NAME.npy` |
 | `.h5`, `.hdf5` | for other programs: a dataset per sentence, named by its number from 0, (T,E) or (L,T,E) |
 | `.parquet`, `.arrow` | for other programs: a row per sentence, with its tokens and vectors (`arrow.py`) |
-| `.tsv` | for other programs, which alone read it: a row per token, with its vector as text (`text_tables.py`) |
+| `.tsv` | only for other programs: a row per token, with its vector as text (`text_tables.py`) |
 
-Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; a sentence without tokens has a number, but no rows. `elmokit embed`
-writes float32, `save_vectors` float16; offsets are int64. The model and its settings are recorded in the metadata of
-safetensors, in `about` (JSON) of `.npz`, in the metadata of Parquet and Arrow, and, for other programs alone, in the
-attributes of HDF5, but not in `.npy`.
+Sentence i is `vectors[offsets[i]:offsets[i + 1]]`. A sentence without tokens has a number, but no rows. `elmokit embed`
+writes float32, `save_vectors` float16. Offsets are int64. The model and its settings are recorded in the metadata of
+safetensors, Parquet and Arrow, and in `about` (JSON) of `.npz`. The attributes of HDF5 have them for other programs
+only; `.npy` does not have them.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class VectorsFormat:
 
     endings: tuple[str, ...]
     magic: bytes
-    """What its files begin with."""
+    """The first bytes of its files."""
     read: Callable[[Path], FlatVectors | HDF5Vectors | TableVectors] | None
     """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated. None for a layout
     that is for other programs."""
     write: Callable[[Path, FlatVectors], None] | None = None
-    """Writes a file from vectors that are complete."""
+    """Writes a file of complete vectors."""
     start: Callable[[tuple[int, ...], Int64[np.ndarray, " M"], Mapping[str, str]], bytes] | None = None
-    """What a file begins with, from the shape of its vectors, their offsets and `about`. Float32 rows, which can be
-    appended to it, are the rest of the file. A layout has either this or `write`."""
+    """Returns the start of a file, given the shape of its vectors, their offsets and `about`. The rest of the file is
+    float32 rows, which can be appended. A layout has either this or `write`."""
     recognise: Callable[[Path, bytes], bool] | None = None
-    """Whether a file that begins with `magic` has this layout, from its path and its first bytes; None if it has."""
+    """Whether a file that begins with `magic` has this layout, given its path and first bytes. None: it always has."""
     holds_text: bool = False
     """Whether the sentences are written as well."""
     package: str | None = None
@@ -82,7 +82,7 @@ class VectorsFormat:
 
 
 class HDF5Vectors:
-    """The arrays of an HDF5 file, which is not mapped: each is read, as float32, and checked when it is asked for."""
+    """The arrays of an HDF5 file. The file is not mapped: each access reads an array as float32 and checks it."""
 
     def __init__(self, path: Path) -> None:
         self._file = HDF5File(path)
@@ -107,7 +107,7 @@ class HDF5Vectors:
         return np.array([self._num_tokens(sentence) for sentence in range(len(self))], np.int64)
 
     def _num_tokens(self, sentence: int) -> int:
-        """The tokens of a dataset, which must be as wide and as deep as the first one."""
+        """The number of tokens in a dataset, which must be as wide and as deep as the first dataset."""
         shape = self._file.entry(str(sentence)).shape
         layers = () if self.num_layers is None else (self.num_layers,)
         if len(shape) != 2 + len(layers) or (*shape[:-2], shape[-1]) != (*layers, self.dim):
@@ -149,9 +149,9 @@ BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
 def load_vectors(path: str | Path) -> StoredVectors:
     """Open a file of vectors that `elmokit embed` or `save_vectors` wrote, in any layout.
 
-    The result is like a list of arrays, each read when it is asked for: `vectors[i]` is the array of sentence i, (T,E)
-    or (L,T,E). Nothing is unpickled, and sizes are checked before memory is allocated. Raises OSError for a missing
-    file or a folder, and ValueError, naming the file and the part of it, for one that holds no vectors or is damaged.
+    The result is like a list of arrays, each read on access: `vectors[i]` is the array of sentence i, (T,E) or (L,T,E).
+    Nothing is unpickled, and sizes are checked before memory is allocated. Raises OSError for a missing file or a
+    folder, and ValueError, naming the file and its part, for a file that holds no vectors or is damaged.
     """
     path = expanded(path)
     if not path.is_file():
@@ -172,9 +172,9 @@ def load_vectors(path: str | Path) -> StoredVectors:
 class StoredVectors:
     """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
 
-    Created by `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays
-    are read-only). `len`, iteration, slices and negative numbers work as with a list. A copy in another process opens
-    the file again.
+    Created by `load_vectors`. Each access reads an array (flat layouts are memory-mapped, and their arrays are
+    read-only). `len`, iteration, slices and negative numbers work as with a list. A copy in another process opens the
+    file again.
     """
 
     def __init__(self, path: Path, files: tuple[Path, ...], arrays: FlatVectors | HDF5Vectors | TableVectors) -> None:
@@ -206,7 +206,7 @@ class StoredVectors:
     @overload
     def __getitem__(self, sentence: slice) -> list[Float[np.ndarray, "*L T E"]]: ...
     def __getitem__(self, sentence: int | slice) -> Any:
-        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision; of a slice, a list. Raises IndexError."""
+        """Vectors (T,E) or (L,T,E), in the file's precision (HDF5: float32); lists for slices. Raises IndexError."""
         if isinstance(sentence, slice):
             return [self._arrays[number] for number in range(*sentence.indices(len(self)))]
         sentence = operator.index(sentence)  # a TypeError for a name, or a list of numbers
@@ -230,7 +230,7 @@ class StoredVectors:
         if in_file is not None or not self.text_path.is_file():
             return in_file
         is_ours = self.text_path == tokens_path(self.path)
-        lines = list(read_lines(self.text_path, keep_marks=is_ours))  # a user's text as it was embedded
+        lines = list(read_lines(self.text_path, keep_marks=is_ours))  # a user's text is read as `embed` read it
         if len(lines) != len(self):
             raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
         tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string
@@ -244,7 +244,7 @@ class StoredVectors:
 
 
 def recognise(path: str | Path) -> VectorsFormat | None:
-    """The layout of a file of vectors, by its contents; None for anything else, such as a model or a missing file."""
+    """The layout of a file of vectors, by its contents. None for anything else, such as a model or a missing file."""
     path = expanded(path)
     if not path.is_file():
         return None

@@ -1,8 +1,8 @@
-"""Flat layouts: the vectors of all tokens in one array, and the row at which each sentence begins in another.
+"""Flat layouts: one array holds the vectors of all tokens, another the row at which each sentence begins.
 
-`.npy` is two files, `NAME.npy` and `NAME.offsets.npy`. `.npz` and `.safetensors` are one file, which also holds the
-model and its settings as JSON: in `about` of an archive, in the metadata of safetensors. The archive is not compressed,
-so that its arrays can be memory-mapped.
+`.npy` uses two files, `NAME.npy` and `NAME.offsets.npy`. `.npz` and `.safetensors` use one file, which also holds the
+model and its settings as JSON: an archive in `about`, safetensors in the metadata. The archive is not compressed, so
+that its arrays can be memory-mapped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 NAMES = ("vectors", "offsets", "about")
-MAX_ABOUT_BYTES = 400_000  # NumPy has four for each character
+MAX_ABOUT_BYTES = 400_000  # NumPy uses four per character
 ZIP_MAGIC = b"PK\x03\x04"
 _LOCAL_HEADER_BYTES = 30  # before the name of an entry
 _BYTES_PER_WRITE = 1 << 24
@@ -41,7 +41,7 @@ _ZIP_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowErro
 
 @dataclass(frozen=True)
 class RowsInFile:
-    """The rows of a float32 array that ends a file. A slice is read, not mapped, so the memory does not grow."""
+    """The rows of a float32 array at the end of a file. A slice is read, not mapped, so memory does not grow."""
 
     path: Path
     start: int
@@ -66,7 +66,7 @@ class RowsInFile:
 
 @dataclass(frozen=True)
 class FlatVectors:
-    """Vectors of the tokens of all sentences, concatenated; usually arrays on disk, so read them a part at a time."""
+    """Vectors of the tokens of all sentences, concatenated. Usually they are on disk, so read a part at a time."""
 
     vectors: Float[np.ndarray, "N *L E"] | RowsInFile
     offsets: Int64[np.ndarray, " M"]
@@ -76,7 +76,7 @@ class FlatVectors:
     texts: Iterable[tuple[str, list[str]]] | None = None
     """The text of each sentence and its tokens, when vectors are written in a layout that holds them."""
     raw_text: bool = False
-    """Whether the texts were tokenised; if not, they are nothing but the tokens."""
+    """Whether the texts were tokenised. If not, they contain only the tokens."""
 
     @property
     def num_layers(self) -> int | None:
@@ -107,24 +107,24 @@ def offsets_path(path: Path) -> Path:
 
 
 def tokens_path(path: Path) -> Path:
-    """Where the tokens of raw text that was embedded are: `NAME.ENDING.tokens.txt`."""
+    """The file with the tokens of raw text that was embedded: `NAME.ENDING.tokens.txt`."""
     return path.with_name(f"{path.name}.tokens.txt")
 
 
 def npy_start(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic] = np.float32) -> bytes:
-    """What a `.npy` file of an array begins with, as `numpy.save` writes it; the rows follow."""
+    """The header of a `.npy` file, as `numpy.save` writes it. The rows follow it."""
     start = io.BytesIO()
     npy.write_array_header_1_0(start, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape})
     return start.getvalue()
 
 
 def start_of_npy(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
-    """What `NAME.npy` begins with. The offsets are in a separate file."""
+    """The header of `NAME.npy`. The offsets are in a separate file."""
     return npy_start(shape)
 
 
 def start_of_safetensors(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
-    """What a safetensors file of these vectors begins with: its header and the offsets, as the library orders them."""
+    """The header and the offsets of a safetensors file, in the library's order. The vectors follow them."""
     tensors = {"offsets": ("I64", offsets.shape, offsets.nbytes), "vectors": ("F32", shape, 4 * prod(shape))}
     return header_bytes(tensors, about) + offsets.tobytes()
 
@@ -151,13 +151,13 @@ def write_npz(path: Path, stored: FlatVectors) -> None:
 
 
 def read_npy(path: Path) -> FlatVectors:
-    """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
+    """Map both arrays. Raises FileNotFoundError if one is missing, `FormatError` if they are damaged or do not fit."""
     offsets = offsets_path(path)
     return _checked(path, {"vectors": map_npy(path), "offsets": map_npy(offsets)}, about={}, offsets_path=offsets)
 
 
 def recognise_npz(path: Path, start: bytes) -> bool:
-    """Whether the first array of an archive, which starts with these bytes, is one of `NAMES`."""
+    """Whether the first array of an archive is one of `NAMES`, judging by the first bytes of the file."""
     return start[_LOCAL_HEADER_BYTES:].startswith(tuple(f"{name}.npy".encode() for name in NAMES))
 
 
@@ -183,7 +183,7 @@ def read_npz(path: Path) -> FlatVectors:
 
 
 def recognise_safetensors(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is a safetensors file of vectors, not of a model's weights."""
+    """Whether the first bytes are from a safetensors file of vectors, not of a model's weights."""
     return looks_like_safetensors(start) and b'"vectors"' in start and b'"offsets"' in start
 
 
@@ -212,7 +212,7 @@ def fits_float16(array: Float[np.ndarray, "..."]) -> bool:
 
 
 def _map_npy_part(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None = None) -> Shaped[np.ndarray, "..."]:
-    """Map the array in the next `num_bytes` of `file`; arrays of Python objects are refused, not unpickled."""
+    """Map the array in the next `num_bytes` of `file`. Arrays of Python objects are refused, not unpickled."""
     start = file.tell()
     try:
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
@@ -229,7 +229,7 @@ def _map_npy_part(path: Path, file: IO[bytes], *, num_bytes: int, part: str | No
 
 
 def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], *, start: int) -> Shaped[np.ndarray, "..."]:
-    """Map an array read-only; it is known to end before the file does."""
+    """Map an array read-only. The caller has checked that it ends within the file."""
     if 0 in shape or dtype.itemsize == 0:
         try:
             return np.empty(shape, dtype)
@@ -258,7 +258,7 @@ def _checked(
     about: Mapping[str, str],
     offsets_path: Path | None = None,
 ) -> FlatVectors:
-    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, for anything else."""
+    """Make `FlatVectors` from a file's arrays. Raises `FormatError`, naming file and array, for any other arrays."""
     for name in ("vectors", "offsets"):
         if name not in arrays:
             raise FormatError(path, "is missing", part=name)

@@ -1,6 +1,6 @@
-"""Proteins in FASTA files -> vectors of their residues, or of each as a whole (`elmokit embed --fasta`).
+"""Proteins in FASTA files -> vectors of their residues, or one vector per protein (`elmokit embed --fasta`).
 
-The biLM is one of residues: SeqVec (Heinzinger et al., 2019), whose files are a released pair.
+This needs a biLM of residues: SeqVec (Heinzinger et al., 2019). SeqVec's files are a released pair.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NO_RESIDUE = re.compile("[^A-Z*]")
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
-"""The headers of UniProt and NCBI begin with them, and the accession is next; RCSB's are `1ABC_1|Chain A|...`."""
+"""Headers of UniProt and NCBI begin with one of these, then the accession. RCSB's are `1ABC_1|Chain A|...`."""
 
 
 def embed_fasta(
@@ -46,16 +46,16 @@ def embed_fasta(
     shape is (residues, width), or (1, width) for the protein as a whole. Line i of `OUTPUT.names.txt` is its name.
 
     layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
-    per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
+    per_protein: whether to write the mean over the residues of each protein instead of a vector for each residue.
     resume, overwrite: whether to continue a job that was killed, or replace an output, as in `embed_file`.
     Warns if proteins have the same name. Raises ValueError, naming file and line, if the input is not FASTA, and the
-    errors of `embed_file`; then no output is left.
+    errors of `embed_file`. After an error, no output is left.
     """
     _warn_of_words(elmo)
     path, output = expanded(input_path), expanded(output_path)
 
     def read(warns: bool) -> Iterator[Sentence]:
-        """The text is `>NAME`, a line end and the sequence; its residues are tokens."""
+        """The text is `>NAME`, a line end and the sequence. The tokens are its residues."""
         proteins = read_fasta(path)
         if warns:
             proteins = _with_warning_of_equal_names(proteins, path=path)
@@ -81,7 +81,7 @@ def embed_fasta(
 
 
 def _warn_of_words(elmo: Elmo) -> None:
-    """Warn of a model whose frequent tokens are words; nothing is known of SeqVec's pair, which has no vocabulary."""
+    """Warn if a model's frequent tokens are words. SeqVec's pair has no vocabulary, so it gives no warning."""
     frequent = elmo.vocabulary.tokens[:100] if elmo.vocabulary else []
     words = [token for token in frequent if len(token) > 1]
     if len(words) > len(frequent) / 2:
@@ -107,8 +107,8 @@ def _with_warning_of_equal_names(proteins: Iterator[tuple[str, str]], *, path: P
 def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
     """Name and sequence of each record of a FASTA file (Pearson and Lipman, 1988), plain, gzip or xz.
 
-    The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
-    SeqVec has it), and otherwise the first word of the header. The sequence is in upper case, without white space and
+    If a header begins with the code of a database, the name is the second field (`>sp|P12345|...` is P12345), as in
+    SeqVec. Otherwise, the name is the header's first word. The sequence is in upper case, without white space and
     without the stop, `*`, at its end. Raises ValueError, naming file and line, for a sequence without a header, for a
     header without a name or a sequence, and for residues that are not letters from A to Z.
     """

@@ -30,12 +30,12 @@ def save_vectors(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write vectors of another system that the tasks can read instead of ELMo's; `load_vectors` reads them, too.
+    """Write vectors of another system, so that tasks can read them instead of ELMo's. `load_vectors` reads them too.
 
     The files `NAME.npy`, `NAME.offsets.npy` and `NAME.npy.tokens.txt` are written atomically.
 
     layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
-    overwrite: whether to replace files with these names; otherwise they are refused with FileExistsError.
+    overwrite: whether to replace files with these names; otherwise raises FileExistsError if they exist.
     Raises ValueError for a path that does not end in `.npy`, a token that is empty or that a line of tokens cannot hold
     (one with a space, for instance), more or fewer arrays than sentences, vectors whose shape does not fit their
     sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another

@@ -19,7 +19,7 @@ from elmokit.text.tokenizer import HYPHENATION, tokenize
 from elmokit.vectors.arrow import Groups, is_table, only_column, pyarrow_module
 
 COLUMNS = ("tokens", "text")
-"""The columns that are read if none is named: the first of these that is there."""
+"""If no column is named, the first of these that the file has is read."""
 
 Sentence = tuple[str, list[str]]
 """Its text, and its tokens."""
@@ -42,7 +42,7 @@ class SentenceSource:
 
 @contextmanager
 def read_again(source: SentenceSource, *, folder: Path) -> Generator[Reader]:
-    """A `read` that may be called several times. The sentences of a pipe are kept in a temporary file of the folder."""
+    """A `read` that may be called several times. Sentences from a pipe are kept in a temporary file in the folder."""
     if not is_read_once(source.path):
         yield source.read
         return
@@ -50,7 +50,7 @@ def read_again(source: SentenceSource, *, folder: Path) -> Generator[Reader]:
         file.writelines(json.dumps(sentence).encode() + b"\n" for sentence in source.read(True))
 
         def read(_: bool) -> Iterator[Sentence]:
-            """Without warnings, which were given when the pipe was read."""
+            """Gives no warnings. They were given when the pipe was read."""
             file.seek(0)
             return (tuple(json.loads(line)) for line in file)
 
@@ -67,11 +67,11 @@ def open_source(
 ) -> SentenceSource:
     """The sentences of a text file (`-`: standard input), or of a column of a file.
 
-    raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
-    split_sentences: whether to split the text into sentences and tokens, whatever its lines are.
-    column: of strings, or of lists of tokens; None takes the lines of text, and in Parquet and Arrow `tokens`, or else
-        `text`.
-    as_text: whether to read a file as text that looks like something else, such as a table.
+    raw_text: whether to tokenise texts; otherwise their tokens are separated by spaces.
+    split_sentences: whether to split the text into sentences and tokens, regardless of its lines.
+    column: a column of strings or of lists of tokens. None reads the lines of a text; in Parquet and Arrow, it reads
+        `tokens` or else `text` (with raw_text, `text` or else `tokens`).
+    as_text: whether to read the file as text, even if it looks like something else, such as a table.
     """
     path = expanded(path)
     if split_sentences and (column is not None or is_table(path)):
@@ -106,7 +106,7 @@ class ColumnSource:
 
     @classmethod
     def open(cls, path: Path, *, raw_text: bool, column: str | None) -> ColumnSource:
-        """The column of that name, or `tokens`, or else `text`."""
+        """The column of that name, or by default `tokens` or else `text` (with `raw_text`, in the other order)."""
         groups = Groups(path)
         wanted = COLUMNS[::-1] if raw_text else COLUMNS
         name = only_column(groups, wanted if column is None else [column])
@@ -126,7 +126,7 @@ class ColumnSource:
         return cls(groups, name, raw_text, is_list)
 
     def read(self, warns: bool) -> Iterator[Sentence]:
-        """All sentences, as `SentenceSource.read` gives them."""
+        """All sentences, as `SentenceSource.read` yields them."""
         rows = chain.from_iterable(map(self.of_group, range(len(self.groups.sizes))))
         name, warn = shown_name(self.groups.path), warn_caller if warns else None
         return with_warning(
@@ -140,9 +140,9 @@ class ColumnSource:
             yield text, value if self.holds_tokens else split(text)
 
     def texts(self, group: int) -> Iterator[tuple[str, Any]]:
-        """The text of each row of a group (tokens as lines if the column holds tokens), not split, and its value."""
+        """The text of each row of a group, not split, and the row's value. Tokens become the lines of a text."""
         for row, scalar in enumerate(self.groups.read(group, self.column)):
-            value = scalar.as_py()  # one row at a time: many rows of a category may have the same long text
+            value = scalar.as_py()  # one row at a time: with categories, many rows may have the same long text
             if value is None or (self.holds_tokens and None in value):
                 raise self._error(group, row, "has a missing value; drop or replace it")
             text: str = "\n".join(value) if self.holds_tokens else value
@@ -153,7 +153,7 @@ class ColumnSource:
                 raise self._error(group, row, "has a NUL character; remove it")
             if not self.holds_tokens:
                 text = HYPHENATION.sub("", text)
-                text = value = text if self.raw_text else " ".join(text.splitlines())  # the tokenizer does that, too
+                text = value = text if self.raw_text else " ".join(text.splitlines())  # the tokenizer joins lines too
             yield text, value
 
     def _error(self, group: int, row: int, reason: str) -> FormatError:

@@ -1,6 +1,6 @@
 """Vectors as text, for R, pandas, gensim and spreadsheets: tables of tokens or words, and word2vec's text format.
 
-Numbers have nine significant digits, from which float32 is read back to the bit.
+Numbers have nine significant digits. They give back the same float32, bit for bit.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _NOT_IN_WORD2VEC = re.compile(r"[ \t\r\n]")
 def write_tsv(path: Path, stored: FlatVectors) -> None:
     """Write a table atomically, with a row for each token: numbers of sentence and token, the token, and its vector.
 
-    Sentences and tokens are numbered from 1, as in the tables of `elmokit surprisal`. Where there are several layers, a
-    token has a row for each. FASTA has no column of tokens.
+    Sentences and tokens are numbered from 1, as in the tables of `elmokit surprisal`. With several layers, a token has
+    a row for each layer. Tables of FASTA files have no column of tokens.
     """
     names = ["sentence_id", "token_id"] + ["token"] * (stored.texts is not None)
     names += ["layer"] * (stored.num_layers is not None)
@@ -62,7 +62,7 @@ def write_word2vec(file: IO[str], words: Iterable[TypeVector], *, num_words: int
 
 
 def check_word2vec(words: Iterable[str]) -> None:
-    """Raise ValueError for an empty word, and for one with a space or line end in it, which the format cannot hold."""
+    """Raise ValueError for words that the format cannot hold: empty ones, and ones with a space, tab or line end."""
     for word in words:
         if not word or _NOT_IN_WORD2VEC.search(word):
             raise ValueError(

@@ -1,12 +1,12 @@
-"""The one writer of embedding jobs: it appends rows to a partial output, which a killed job leaves and another resumes.
+"""The writer of embedding jobs. It appends rows to a partial output. If a job is killed, another can resume it.
 
 The folder `OUTPUT.partial` has three kinds of files:
 
 | file | holds |
 |---|---|
-| `job.json` | what the vectors depend on; a resumed job must have the same |
+| `job.json` | everything that the vectors depend on; it must be the same in a resumed job |
 | `vectors` | a row for each token, in float32. It only grows. In `.npy` and `.safetensors` it becomes the output |
-| `OUTPUT.names.txt` etc. | what will be next to the output |
+| `OUTPUT.names.txt` etc. | files that will be next to the output |
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FLOAT = RowsInFile.dtype
 
 
 def check_is_new(*paths: Path, overwrite: bool) -> None:
-    """Raise FileExistsError if one of the files is there and is not to be replaced."""
+    """Raise FileExistsError if one of the files exists, unless `overwrite` is true."""
     for path in paths:
         if path.exists() and not overwrite:
             raise FileExistsError(
@@ -57,10 +57,10 @@ def partial_folder(output: Path) -> Path:
 
 
 class Writer:
-    """The partial output of a job. After `start`, blocks are appended, and `finish` makes the output.
+    """The partial output of a job. Call `start`, then `append` for each block, then `finish`, which makes the output.
 
-    As a context manager it removes the folder at the end, or after a ValueError or OSError; with `resume` only if no
-    sentence is finished. Whatever else ends the job leaves the folder.
+    As a context manager, it removes the folder at the end and after a ValueError or OSError. With `resume`, an error
+    leaves the folder if a sentence is finished or the job was resumed. Anything else that ends the job leaves it too.
     """
 
     def __init__(self, output: Path, *, resume: bool) -> None:
@@ -90,11 +90,11 @@ class Writer:
         return self
 
     def start(self, job: Mapping[str, object], *, shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"]) -> None:
-        """Begin the rows, or find out which are there, for a job on which all vectors depend.
+        """Begin the rows, or find out which rows exist already. `job` is everything that the vectors depend on.
 
-        shape: of the vectors of a token, (2D) or (L,2D).
+        shape: shape of a token's vectors, (2D) or (L,2D).
         offsets: the row at which each sentence begins, and the number of rows.
-        Raises ValueError if another job was interrupted, and OSError if the disk has no space for the output.
+        Raises ValueError if the interrupted job differs, and OSError if the disk has no space for the output.
         """
         layout = format_to_write(self.output)
         about = {name: str(job[name]) for name in ("model", "precision", "layers")}
@@ -121,7 +121,7 @@ class Writer:
             write_text(self._job, json_text(self._job, job))
 
     def append(self, start: int, arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> None:
-        """Write the vectors of the sentences from number `start`, which are on the disk afterwards."""
+        """Write the vectors of the sentences from number `start` on. When it returns, they are on the disk."""
         offsets = self._stored.offsets[start : start + len(arrays) + 1]
         if [array.shape[-2] for array in arrays] != np.diff(offsets).tolist():
             raise self._text_has_changed()
@@ -132,7 +132,7 @@ class Writer:
         self.num_sentences = start + len(arrays)
 
     def finish(self, *, beside: Iterable[Path], texts: Iterable[tuple[str, list[str]]] | None, raw_text: bool) -> None:
-        """Make the output, after the files next to it, which are in the folder under their names."""
+        """Move the files that belong next to the output out of the folder, then make the output."""
         layout = format_to_write(self.output)
         if self.num_sentences != len(self._stored):
             raise self._text_has_changed()
@@ -149,11 +149,11 @@ class Writer:
         _move(self._vectors, self.output)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with suppress(OSError):  # of rows that did not fit on the disk; `finish` has closed the file of a whole output
+        with suppress(OSError):  # rows that did not fit on the disk; `finish` has closed a complete file
             self._open_files.close()
         is_kept = self._resume and (self._is_resumed or self.num_sentences > 0)
         if error is None or (isinstance(error, ValueError | OSError) and not is_kept):
-            self._job.unlink(missing_ok=True)  # first: what a kill leaves of a folder without it counts for nothing
+            self._job.unlink(missing_ok=True)  # first: a folder without it, left by a kill, does not count
             shutil.rmtree(self.folder)
 
     def _check_is_same(self, job: Mapping[str, object]) -> None:
