@@ -1,7 +1,7 @@
 """Sentences -> batches of parallel streams, packed without padding as bilm-tf packs them.
 
-Each row is a separate stream: it takes tokens from its current sentence, and pulls the next sentence when that one
-ends. A sentence of n words gives n + 1 predictions in each direction: `<S> w1 .. wn` predicts `w1 .. wn </S>`.
+Each row is a separate stream. It takes tokens from its current sentence, and gets the next sentence when that one ends.
+A sentence of n words gives n + 1 predictions in each direction: `<S> w1 .. wn` predicts `w1 .. wn </S>`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DirectionBatch:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch: character ids (N,C) of its distinct tokens, and its directions: forward, then backward unless absent."""
+    """A batch: the character ids (N,C) of its distinct tokens, and its directions: forward, then backward if any."""
 
     character_ids: Int[np.ndarray, "N C"]
     directions: tuple[DirectionBatch, ...]
@@ -44,16 +44,16 @@ class Batch:
 
 @dataclass(frozen=True)
 class PackerState:
-    """Where a packer continues: the corpus position of the next sentence, and the rest of each row's sentence."""
+    """Where a packer continues: the corpus position of the next sentence, and each row's remaining tokens."""
 
     position: CorpusPosition
     rows: tuple[list[str], ...]
 
 
 class Packer:
-    """The rows of one direction. A batch gets the rows `own`: all of them, or the share of one process among several.
+    """The rows of one direction. A batch gets the rows `own`: all rows, or one process's share of them.
 
-    Every process advances all rows, so each row gets the same text however many processes there are.
+    Every process advances all rows, so each row gets the same text for any number of processes.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class Packer:
         backward: bool,
         own: slice = slice(None),
     ) -> None:
-        """rows: the rest of each row's sentence, nothing at the start."""
+        """rows: the tokens left in each row's sentence; empty lists at the start."""
         self.sentences = sentences
         self.vocabulary = vocabulary
         self.bptt_steps = bptt_steps
         self.backward = backward
         self.rows: Final = list(rows)
-        """Of each, the first token is read next; a single token is only a target."""
+        """The first token of a row is read next. A last token is only a target."""
         self.own: Final = range(len(self.rows))[own]
 
     @property
     def state(self) -> PackerState:
-        """The state from which another packer over the same shards continues, given its position and its rows."""
+        """The state from which another packer over the same shards can continue, with its position and rows."""
         return PackerState(self.sentences.position, tuple(self.rows))
 
     def next(self, distinct: dict[str, int]) -> DirectionBatch:
@@ -106,11 +106,11 @@ class Packer:
 
 
 def packed_batches(packers: list[Packer], *, spelling: Spelling) -> Iterator[Batch]:
-    """Batches until a packer runs out of sentences; an incomplete last batch is dropped, as in bilm-tf."""
+    """Batches until a packer runs out of sentences. An incomplete last batch is dropped, as in bilm-tf."""
     while True:
         distinct: dict[str, int] = {}
         try:
-            directions = [packer.next(distinct) for packer in packers]  # a generator would turn the end into an error
+            directions = [packer.next(distinct) for packer in packers]  # a generator would turn it into an error
         except StopIteration:
             return
         yield Batch(spelling.rows(list(distinct)), tuple(directions))

@@ -1,7 +1,7 @@
-"""Texts that a corpus must not share passages with: the data of evaluations, in whatever layout they come.
+"""Texts that a corpus must not share passages with: evaluation data in any layout.
 
-A sentence that has N successive words of such a text is dropped. Words are tokens with a letter or a digit, without
-regard to case, in NFC, so punctuation and capitals hide nothing.
+A sentence with N successive words of such a text is dropped. Words are tokens with a letter or a digit. They are
+compared in NFC and without regard to case, so punctuation and capitals hide nothing.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from elmokit.text.corpora.cells import plain_token
 SentenceTokenizer = Callable[[str], list[str]]
 
 NUM_COLUMNS = 12
-"""Columns of a column file that may hold the words: the first of CoNLL-2003, the second of CoNLL-U, the fourth of
-CoNLL-2012, a later one of other tables."""
+"""Columns of a column file that may hold the words: the first in CoNLL-2003, the second in CoNLL-U, the fourth in
+CoNLL-2012, a later one in other tables."""
 
 _MARKUP = re.compile(r"<[^<>]*>|\([^\s()]*\s|[)\[\]]")
-"""Tags of XML, the brackets and labels of trees, `(3 (2 A) (4 film))`, and brackets around a word: `my [head]ache`."""
+"""XML tags, the brackets and labels of trees, `(3 (2 A) (4 film))`, and brackets around a word: `my [head]ache`."""
 
 _TAGGED = re.compile(r"(\S+)[_/|](?:[A-Z]{1,5}\$?|[a-z]{1,5}\$?|[BIESLUM]-\w+|[^\w\s]{1,5})(?=\s|\Z)")
-"""A word with its part of speech, or the label of a name: `bank/NN`, `Anna|B-PER`."""
+"""A word with its part of speech or entity label: `bank/NN`, `Anna|B-PER`."""
 
 _OTHER_ID = re.compile(r"\d+[-.]\d+")
 """The id of a multiword token or of an empty node in CoNLL-U."""
 
 _SPACE = " \t\r\n\ufeff"
 _JSON_LIST = re.compile(rf'[{_SPACE}]*(?:\[[{_SPACE}]*)+(?:(?:[\d.+-]+|null|true|false)\s*,\s*)*["{{]')
-"""The beginning of a list that holds text or objects; plain text may begin with `[1] Introduction`."""
+"""The beginning of a list of texts or objects. Plain text may also begin with a bracket: `[1] Introduction`."""
 
 
 class Exclusion:
-    """All passages of N successive words of some files, and which file each is in."""
+    """All passages of N successive words in some files, with the file of each passage."""
 
     def __init__(self, files: Sequence[Path], *, num_words: int, tokenizer: SentenceTokenizer) -> None:
-        """Reads the files. Raises the errors of `read_lines`, and ValueError for a file without such a passage."""
+        """Read the files. Raises the errors of `read_lines`, and ValueError for a file without such a passage."""
         self._num_words = num_words
         self._file_of: dict[int, int] = {}
         for number, path in enumerate(files):
@@ -61,7 +61,7 @@ class Exclusion:
                 )
 
     def find(self, tokens: Iterable[str]) -> int | None:
-        """The index of a file that shares a passage with the sentence; None if there is none."""
+        """The index of a file that shares a passage with the sentence, or None."""
         for passage in _passages(_words(tokens), self._num_words):
             if passage in self._file_of:
                 return self._file_of[passage]
@@ -69,10 +69,10 @@ class Exclusion:
 
 
 def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
-    """The words of each text of a file: of each text in JSON, or of each block of lines between blank ones.
+    """The words of each text of a file. A text is a string in JSON, or a block of lines between blank lines.
 
-    A block is read line by line, with its markup and without it, and without the tags of its words. It is also read
-    column by column, because a file of columns has its words, or its characters, below each other.
+    A block is read line by line: with its markup, without it, and without the tags of its words. It is also read column
+    by column, because a column file has its words, or its characters, below each other.
     """
     lines = read_lines(path)
     number, first = next(((number, line) for number, line in enumerate(lines, start=1) if line.strip()), (1, ""))
@@ -94,7 +94,7 @@ def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
 def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     yield _words(token for line in block for token in tokenizer(line))
     if any(map(_MARKUP.search, block)):
-        # brackets around a word become nothing, other markup becomes a space
+        # square brackets are removed, other markup becomes a space
         plain = html.unescape(_MARKUP.sub(lambda found: "" if found[0] in "[]" else " ", "\n".join(block)))
         yield _words(token for line in plain.split("\n") for token in tokenizer(line))
     if 2 * sum(len(_TAGGED.findall(line)) for line in block) > sum(len(split_tokens(line)) for line in block):
@@ -108,7 +108,7 @@ def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Itera
 
 
 def _readings(rows: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:
-    """The rows as they are, and if CoNLL-U's ranges or empty nodes are among them, its words, and the text's words."""
+    """The rows unchanged. If there are CoNLL-U ranges or empty nodes, also without them, and with ranges for words."""
     yield rows
     if any(map(_OTHER_ID.fullmatch, (row[0] for row in rows))):
         words = [row for row in rows if not _OTHER_ID.fullmatch(row[0])]
@@ -117,7 +117,7 @@ def _readings(rows: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]
 
 
 def _with_ranges(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """The rows with ranges in place of their words: `1-2 du` for `1 de` and `2 le`."""
+    """The rows with ranges instead of the words that they cover: `1-2 du` for `1 de` and `2 le`."""
     found: list[Sequence[str]] = []
     covered = 0  # the last word of the last range
     for row in rows:
@@ -131,14 +131,14 @@ def _with_ranges(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 
 def _joined(cells: Sequence[str]) -> str:
-    """The cells of a column as a text: words with spaces between them; single characters, as KLUE-NER has, without."""
+    """The cells of a column as a text. Words are joined by spaces, single characters (as in KLUE-NER) by nothing."""
     if len(cells) > 1 and all(len(cell.strip()) <= 1 for cell in cells):
         return "".join(cell if cell.strip() else " " for cell in cells)
     return " ".join(map(plain_token, cells))
 
 
 def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
-    """Whether lines that begin with a bracket are JSON, whole or cut short, and not plain text."""
+    """Whether lines that begin with a bracket are JSON (complete or cut short), not plain text."""
     content = "\n".join([first, *rest])
     if _JSON_LIST.match(content):
         return True
@@ -150,9 +150,9 @@ def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
 
 
 def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) -> Iterator[str]:
-    """All texts in JSON lines, or in a file that is one value over many lines, as SQuAD's may be.
+    """All texts in JSON lines, or in a file with one value over many lines, such as SQuAD.
 
-    `number` is the first line's number, for errors.
+    `number` is the number of the first line, for errors.
     """
     first = first.lstrip(_SPACE)
     try:
@@ -169,10 +169,10 @@ def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) 
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every text in a value of JSON. The items of a list are also joined, since they may be tokens.
+    """Every text in a JSON value. The items of a list are also joined, because they may be tokens.
 
-    Items that are lists or objects, such as `{"text": "bank", "pos": "NN"}`, may be tokens if a text of theirs is one
-    word; these are joined by their name.
+    Items that are lists or objects, such as `{"text": "bank", "pos": "NN"}`, may be tokens too. Their texts of one word
+    are joined with the texts of the same name (or index) in the other items.
     """
     if isinstance(value, str):
         yield value

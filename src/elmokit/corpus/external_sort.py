@@ -1,4 +1,4 @@
-"""External merge sort, for more records than fit into memory: sorted runs on disk, merged while they are read."""
+"""External merge sort for more records than fit in memory: writes sorted runs to disk and merges them on reading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LENGTH = struct.Struct("<I")
 
 
 class ExternalSort:
-    """Records (bytes) in sorted order, duplicates included; about `memory_bytes` in memory, the rest in `folder`.
+    """Records (bytes) in sorted order, with duplicates. About `memory_bytes` are in memory, the rest in `folder`.
 
     The caller creates and removes `folder`; see `files.atomic.temporary_folder`.
     """

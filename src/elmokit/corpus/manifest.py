@@ -1,4 +1,4 @@
-"""The folder that `prepare` writes: its files, and its manifest, a record of the text read, dropped and written."""
+"""The folder that `prepare` writes: its files and the manifest, a record of what was read, dropped and written."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from elmokit.system.messages import FormatError, plural
 HELD_OUT_FILE, MANIFEST_NAME = "heldout.txt.xz", "manifest.json"
 TOO_LONG = "too long"
 MIN_HELD_OUT_TOKENS = 5_000
-"""A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured
-on this many tokens has a standard error of about 5 %."""
+"""The loss of a token has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news). On this many
+tokens, perplexity therefore has a standard error of about 5 %."""
 
 MOST_TOO_LONG = 0.05
-"""Share of the tokens that may be dropped in long sentences without a warning: 0.28 in classical Latin verse."""
+"""Warn if a larger share of the tokens is dropped in long sentences. In classical Latin verse, it is 0.28."""
 _MAX_MANIFEST_BYTES = 1 << 28
 
 
@@ -32,17 +32,17 @@ def is_held_out_file(path: Path) -> bool:
 
 
 def training_files(path: Path) -> list[Path]:
-    """The shards of a folder that `prepare` wrote; any other path is one file of text, itself.
+    """The shards of a folder that `prepare` wrote. Any other path counts as one file of text, and is returned.
 
-    Raises FileNotFoundError for a shard that the manifest lists and the folder lacks.
+    Raises FileNotFoundError for a shard that the manifest lists but the folder lacks.
     """
     return _listed(path, "shards", list[CorpusFile]) if is_corpus(path) else [path]
 
 
 def held_out_file(path: Path) -> Path:
-    """The held-out text of a folder that `prepare` wrote; any other path is one file of text, itself.
+    """The held-out text of a folder that `prepare` wrote. Any other path counts as one file of text, and is returned.
 
-    Raises ValueError if nothing was held out, and FileNotFoundError if the file is gone.
+    Raises ValueError if nothing was held out, and FileNotFoundError if the file is missing.
     """
     if not is_corpus(path):
         return path
@@ -68,7 +68,7 @@ def _listed(folder: Path, part: str, kind: Any) -> list[Path]:
 
 @dataclass(frozen=True)
 class Source:
-    """A raw text file; `sentences` and `tokens` count everything found in it, before anything was dropped."""
+    """A raw text file. `sentences` and `tokens` count everything in it, before anything was dropped."""
 
     path: str
     bytes: int
@@ -94,7 +94,7 @@ class Amount:
 class ExcludedText:
     """A file of evaluation data, and the sentences that were dropped because they share a passage with it.
 
-    A sentence that shares passages with several files counts for the file of the first passage that was found.
+    If a sentence shares passages with several files, it counts for the file of the first passage that was found.
     """
 
     path: str
@@ -104,7 +104,7 @@ class ExcludedText:
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file of the corpus; `bytes` and `sha256` are of the compressed file on disk."""
+    """A file of the corpus. `bytes` and `sha256` describe the compressed file on disk."""
 
     name: str
     sentences: int
@@ -115,7 +115,7 @@ class CorpusFile:
 
 @dataclass(frozen=True)
 class CorpusManifest:
-    """What `prepare` did. Sentences (and tokens) over all sources = dropped + held out + training."""
+    """A record of `prepare`. Sentences (and tokens) over all sources = dropped + held out + training."""
 
     made_by: str
     options: Mapping[str, object]
@@ -127,11 +127,11 @@ class CorpusManifest:
     held_out: CorpusFile | None
     shards: list[CorpusFile]
     broken_words: int = 0
-    """With `join_hyphens`: words that a hyphen breaks at a line end."""
+    """With `join_hyphens`: words broken by a hyphen at a line end."""
     joined_words: int = 0
-    """Those of them that were joined."""
+    """How many of these were joined."""
     marked_up: int = 0
-    """Sentences that passed the filters with tags, entities, links of a wiki or damaged letters in them."""
+    """Sentences that passed the filters although they contain tags, entities, wiki links or damaged letters."""
 
     @property
     def train(self) -> Amount:
@@ -145,7 +145,7 @@ class CorpusManifest:
         return num_held_out / (num_held_out + self.train.tokens)
 
     def warnings(self) -> list[str]:
-        """What the corpus is not fit for."""
+        """What is wrong with the corpus, as messages for the user."""
         warnings: list[str] = []
         if self.held_out is not None and self.held_out.tokens < MIN_HELD_OUT_TOKENS:
             warnings.append(

@@ -1,8 +1,8 @@
 """Raw text -> a corpus: shuffled shards of tokenised sentences without duplicates, and whole held-out documents.
 
-Two external sorts do this in bounded memory: the first by sentence, which brings duplicates together (sentences are
-compared, not hashes, so no sentence is dropped by accident); the second by a random number, which shuffles the whole
-corpus. Order and held-out documents depend only on the seed and on positions in the input.
+Two external sorts do this in bounded memory. The first sorts by sentence, which brings duplicates together (it compares
+sentences, not hashes, so no sentence is dropped by accident). The second sorts by a random number, which shuffles the
+whole corpus. Order and held-out documents depend only on the seed and on positions in the input.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _REASONS = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, EXCLUDED, DUPLICATE, HELD_OUT_TOO
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}]"), 0.6)}
 
-# of HTML, XML, wikis and LaTeX
+# from HTML, XML, wikis and LaTeX
 _MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{MARKER}|{LATEX}|{DAMAGED}")
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
@@ -63,20 +63,20 @@ _KEY = struct.Struct(">BQQ")  # _HELD_OUT or _TO_TRAIN, random number, position
 
 @dataclass(frozen=True)
 class Preparation:
-    """Settings of `prepare`. The bundled English model's corpus has the default limits of sentence length."""
+    """Settings of `prepare`. The bundled English model's corpus was made with the default limits on sentence length."""
 
     language: str = "other"
     """`en` drops sentences with less than 55 % ASCII letters, `ko` those with less than 60 % Hangul; `other` none."""
     unit: str = "eojeol"
     """Tokens of Korean: `eojeol` (split at spaces and punctuation) or `morphemes` (by Kiwi). Ignored in other text."""
     nfc: bool = True
-    """Whether to normalise to NFC; False keeps composed and decomposed characters as the raw text spells them."""
+    """Whether to normalise to NFC; False keeps composed and decomposed characters as in the raw text."""
     min_tokens: int = 4
     """Sentences with fewer tokens are dropped."""
     max_tokens: int = 100
     """Sentences with more tokens are dropped."""
     keep_duplicates: bool = False
-    """Whether to keep repeated sentences (still never a held-out sentence in the training text)."""
+    """Whether to keep repeated sentences (but never a held-out sentence in the training text)."""
     held_out: float = 0.005
     """Share of the documents to hold out, drawn at random; unless it is 0, at least one document is held out."""
     seed: int = 0
@@ -84,22 +84,22 @@ class Preparation:
     shard_megabytes: float = 40.0
     """Size of a shard's text, in 10^6 bytes before compression."""
     join_hyphens: bool = False
-    """Whether to join words that a hyphen breaks at a line end, if they occur in one piece elsewhere in the text."""
+    """Whether to join words broken by a hyphen at a line end, if they occur unbroken elsewhere in the text."""
     exclude: tuple[str, ...] = ()
     """Files of evaluation data: sentences that share `exclude_words` successive words with one of them are dropped."""
     exclude_words: int = 10
     """Number of successive words, without regard to case and punctuation, that count as shared."""
     column: str | None = None
-    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: each of its texts is a document.
+    """Column of JSON lines or of tables with tabs or commas, or `form` in CoNLL-U. Each text in it is a document.
 
-    Where it has tokens (CoNLL-U, lists in JSON), each list is a sentence, and its tokens stay as they are.
+    If it has tokens (CoNLL-U, lists in JSON), each list is a sentence, and its tokens stay unchanged.
     """
     lines: bool = False
     """Whether each line is a document, such as a review. Otherwise blank lines end documents."""
     document_per_file: bool = False
-    """Whether a file is one document, so that whole files are held out. Blank lines still end sentences."""
+    """Whether each file is one document, so that whole files are held out. Blank lines still end sentences."""
     as_text: bool = False
-    """Whether to read files as text that look like something else, such as a table."""
+    """Whether to read files as text, even if they look like something else, such as a table."""
 
     def __post_init__(self) -> None:
         for name, choices in (("language", ("en", "ko", "other")), ("unit", ("eojeol", "morphemes"))):
@@ -137,15 +137,15 @@ def prepare(
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz` and `manifest.json`.
 
     raw: UTF-8 files, plain or compressed. A blank line or the end of a file ends a document; a single line end
-        counts as a space. Files in another order give another corpus.
-    folder: the new folder, which is written completely or not at all.
+        counts as a space. A different order of the files gives a different corpus.
+    folder: the new folder. It is written completely or not at all.
     options: by default `Preparation()`.
     memory_bytes: approximate limit for sentences in memory; it does not change the result.
 
     No sentence of a held-out document occurs in the shards: if a training document also has it, it is dropped there.
-    About three times the size of the text is needed on disk. Raises ValueError for malformed UTF-8, naming file and
-    line, for a file name that is not UTF-8, and when nothing is left to train on, or an excluded file has no text;
-    FileExistsError when the folder exists.
+    This needs about three times the size of the text on disk. Raises ValueError for malformed UTF-8, naming file and
+    line, for a file name that is not UTF-8, and if nothing is left to train on or an excluded file has no text.
+    Raises FileExistsError if the folder exists.
     """
     raw, folder, options = as_paths(raw), expanded(folder), options or Preparation()
     options = replace(options, exclude=tuple(os.fspath(expanded(path)) for path in options.exclude))
@@ -155,7 +155,7 @@ def prepare(
         if is_read_once(path):  # once for its text, and once for its checksum in the manifest
             raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
     check_inputs(*raw, *options.exclude)
-    check_names(*raw, *options.exclude)  # which the manifest lists
+    check_names(*raw, *options.exclude)  # the manifest lists them
     if len(raw) > 1:  # report errors in the last file before hours of work on the others
         check_texts(*raw)
     tokenizer = morphemes() if options.unit == "morphemes" else tokenize if options.nfc else keep_spelling
@@ -189,7 +189,7 @@ def prepare(
 
 
 def keep_spelling(sentence: str) -> list[str]:
-    """Tokens of `tokenize`, but with characters composed or decomposed as in the sentence."""
+    """The tokens of `tokenize`, but with characters composed or decomposed as in the sentence."""
     tokens = tokenize(sentence)
     if unicodedata.is_normalized("NFC", sentence):
         return tokens
@@ -198,7 +198,7 @@ def keep_spelling(sentence: str) -> list[str]:
 
 
 def _spelt(token: str, text: str) -> str:
-    """The text of a token, as it is or with plain marks, if it differs from the token in composition alone."""
+    """A token's text, unchanged or with plain marks, if it differs from the token only in composition."""
     written = INVISIBLE.sub("", text)
     plain = written.replace("\u2013", "-").translate(PLAIN_MARKS)
     return next((one for one in (written, plain) if unicodedata.normalize("NFC", one) == token), token)
@@ -219,7 +219,7 @@ class _Sentences:
     """All sentences that pass the filters, sorted on disk, with their positions and their documents' random numbers.
 
     A record is the sentence, NUL (which sorts before everything), the random number of its document, and its position
-    in the input. Held-out documents have the lowest random numbers, so among equal sentences theirs come first.
+    in the input. Held-out documents have the lowest random numbers, so they come first among equal sentences.
     """
 
     def __init__(
@@ -292,7 +292,7 @@ class _Sentences:
             yield " ".join(text), tokens
 
     def without_duplicates(self) -> Iterator[bytes]:
-        """Records to shuffle, each a `_KEY` and a sentence: first the held-out ones, in their order."""
+        """Records to shuffle, each a `_KEY` and a sentence. Held-out records sort first, in the order of the text."""
         options, first_to_train = self._options, self._first_to_train
         if options.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
@@ -356,7 +356,7 @@ def _write_corpus(
 
 
 def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str, bytes]]:
-    """The name of the file of each line, and the line. A bar shows them: to compress takes longer than to sort."""
+    """The file name for each line, and the line. A progress bar counts them: compressing takes longer than sorting."""
     number = size = 0
     for record in counted(records, progress_bar(unit=" sentences", label="writing", keep=False, scale=True)):
         line = record[_KEY.size :] + b"\n"

@@ -1,7 +1,7 @@
 """Corpus shards -> an endless, seeded, resumable stream of sentences, in constant memory.
 
-Shards are text files of one tokenised sentence per line. Every epoch visits all shards in a new order; a shard is read
-in blocks of lines, and the lines of a block are shuffled. The order depends only on the seed and the position.
+Shards are text files with one tokenised sentence per line. Every epoch visits all shards in a new order. A shard is
+read in blocks of lines, and the lines of a block are shuffled. The order depends only on the seed and the position.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class CorpusPosition:
 
 @dataclass(eq=False)
 class SentenceStream:
-    """Sentences (lists of tokens), endless or for `num_epochs`; `shuffle=False` keeps the order of the files.
+    """Sentences (lists of tokens), endless or for `num_epochs`. `shuffle=False` keeps the order of the files.
 
     `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
-    Blank lines are skipped. With `raw_text`, lines are tokenised. `warn` is for text that is read for the first time;
-    see `sentence_lines` for it, `column`, `as_text` and `is_shard`. Raises ValueError when the shards contain no
-    sentence, one of them is the manifest of a corpus, or is not text.
+    Blank lines are skipped. With `raw_text`, lines are tokenised. Set `warn` when a text is read for the first time.
+    `sentence_lines` describes `warn`, `column`, `as_text` and `is_shard`. Raises ValueError if the shards contain no
+    sentence, or if one of them is the manifest of a corpus or is not text.
     """
 
     shards: Sequence[Path]
@@ -114,10 +114,10 @@ class SentenceStream:
 
 
 def check_has_text(*paths: Path, raw_text: bool = False, column: str | None = None, as_text: bool = False) -> None:
-    """Raise the errors of `SentenceStream` for files without a sentence or of another form, before a model is read.
+    """Before a model is read, raise the errors of `SentenceStream` for files without a sentence or of another form.
 
-    The files are read to their ends (`check_texts`). Pipes and standard input are left alone, because they can be read
-    only once.
+    The files are read to their ends (`check_texts`). Pipes and standard input are not checked, because they can be
+    read only once.
     """
     check_texts(*paths)
     for path in paths:

@@ -31,9 +31,9 @@ class VocabularySummary:
     num_known_tokens: int
     """Number of tokens in the text that are in the vocabulary."""
     num_cut_tokens: int
-    """Number of tokens over 48 bytes, which lose their ends at 50 characters (48 and the two word boundaries)."""
+    """Number of tokens over 48 bytes. At 50 characters (48 and two word boundaries), they lose their ends."""
     rarest_count: int
-    """Count of the rarest type in the vocabulary; 0 if it has none."""
+    """Count of the rarest type in the vocabulary; 0 if it has no types."""
 
     @property
     def coverage(self) -> float:
@@ -51,13 +51,13 @@ def write_vocabulary(
 ) -> VocabularySummary:
     """Write the vocabulary of text: `<S>`, `</S>`, `<UNK>`, then tokens by falling count, ties by code point.
 
-    shards: text with one tokenised sentence per line, or a folder that `prepare` wrote; its held-out text is not read.
+    shards: text with one tokenised sentence per line, or a folder from `prepare`, whose held-out text is not read.
     min_count: tokens with a lower count are left out.
     max_size: largest number of lines in the file, including the specials.
-    as_text: whether to read files as text that look like something else, such as a table.
+    as_text: whether to read files as text, even if they look like something else, such as a table.
 
     The counts of all types are in memory. The file is written completely or not at all. Raises ValueError for shards
-    without a sentence or not in UTF-8.
+    that have no sentence or are not UTF-8.
     """
     if min_count < 1:
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
