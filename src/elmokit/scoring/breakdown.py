@@ -1,4 +1,4 @@
-"""Breakdown of a model's loss by file, direction and frequency of the predicted word, and the costliest words."""
+"""Breaks a model's loss down by file, direction and frequency of the predicted word, and finds the costliest words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import torch
     from jaxtyping import Int
 
-LAST_RANKS = (100, 1_000, 10_000, 100_000)  # last rank of each frequency band; a further band has the rest
+LAST_RANKS = (100, 1_000, 10_000, 100_000)  # last rank of each frequency band; one more band has the rest
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class Cost:
     """`exp(mean_loss)`; None without predictions."""
     total_loss: float
     loss_share: float
-    """Share of the direction's loss: how much the log of the perplexity would fall if these targets were certain."""
+    """Share of the direction's loss. If these targets were certain, the log of the perplexity would fall by that."""
 
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Loss of one direction. The bands add up to all of it."""
+    """Loss of one direction. The bands add up to the whole loss."""
 
     bands: tuple[Cost, ...]
     """Bands by rank in the vocabulary (without the specials), then the sentence boundary, then UNK."""
     worst_words: tuple[Cost, ...]
-    """Words by falling total loss; `<S>`, `</S>` and `<UNK>` may be among them."""
+    """Words by descending total loss. `<S>`, `</S>` and `<UNK>` may be among them."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class PerplexityTable:
     files: tuple[MeasuredText, ...]
     whole: MeasuredText
     ids_are_ranks: bool = True
-    """Whether the vocabulary seems to be sorted by falling frequency in this text; otherwise bands mean nothing."""
+    """Whether the vocabulary seems to be sorted by descending frequency in this text. If not, bands mean nothing."""
 
     def to_json(self) -> str:
-        """Everything as JSON, including bands and worst words of every file; null where a number is not finite."""
+        """Everything as JSON, including bands and worst words of every file. Numbers that are not finite are null."""
         record = {"format": "elmokit perplexity", "version": 1, **asdict(self)}
         finite: object = json.loads(json.dumps(record), parse_constant=lambda _: None)
         return json.dumps(finite, indent=2, ensure_ascii=False) + "\n"
@@ -106,12 +106,12 @@ def measure_files(
 ) -> PerplexityTable:
     """Perplexities of a stored model on each file and on all files together, as `perplexity` computes them.
 
-    files: texts with one sentence per line, or folders that `prepare` wrote, whose held-out text is read.
-    num_words: number of worst words to list; None for none.
+    files: texts with one sentence per line, or folders from `prepare` (their held-out text is read).
+    num_words: number of worst words to list; None lists none.
     raw_text, column, as_text, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
 
-    The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
-    below 1, the model has no softmax or no vocabulary, or the device is not there.
+    The model runs once over each file. Raises ValueError if no files are given, a file has no sentence, a count is
+    below 1, the model has no softmax or no vocabulary, or the device is missing.
     """
     if not files:
         raise ValueError("no files were given; expected at least one text file with one sentence per line")
@@ -156,7 +156,7 @@ def measure_files(
 
 
 def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:
-    """Token ids of each band that has some: by rank without the specials, then the sentence boundary and UNK."""
+    """Token ids of each band that is not empty: by rank without the specials, then the sentence boundary and UNK."""
     boundary = np.array([vocabulary.begin_id, vocabulary.end_id])
     unknown = np.array([vocabulary.unknown_id])
     words = np.delete(np.arange(len(vocabulary)), [*boundary, *unknown])

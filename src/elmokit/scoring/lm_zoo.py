@@ -1,8 +1,8 @@
-"""What the programs of an lm-zoo container print (Gauthier et al., 2020), which SyntaxGym reads.
+"""The output of the programs of an lm-zoo container (Gauthier et al., 2020). SyntaxGym reads it.
 
 `get_surprisals` prints a table, `tokenize` the tokens of each line, `unkify` which of them are unknown, and `spec` a
-description of the model. They read raw text. A known token is spelled as the text spells it (`“`, where the model reads
-`"`), because SyntaxGym looks for it in the text; an unknown one is `<UNK>`.
+description of the model. They read raw text. A known token is spelled as in the text (`“`, although the model reads
+`"`), because SyntaxGym looks for it there. An unknown token is `<UNK>`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elmokit.version import __version__
 
 
 def get_surprisals(model: SurprisalModel, path: Path | str) -> Iterator[str]:
-    """A table with a row for each token of a text, sentence by sentence: its surprisal given those before it, in bits.
+    """A table of surprisals in bits, each given the tokens before it, with a row for each token, sentence by sentence.
 
     Blank lines have no rows. Raises ValueError if the text has no sentence, and the errors of `read_lines`.
     """
@@ -47,13 +47,13 @@ def tokenized(vocabulary: Vocabulary, path: Path | str) -> Iterator[str]:
 
 
 def unkified(vocabulary: Vocabulary, path: Path | str) -> Iterator[str]:
-    """For each line of a text, 1 for each token that is unknown, and 0 for the others."""
+    """For each line of a text, 1 for each unknown token and 0 for each known one."""
     for text in read_lines(path):
         yield " ".join("0" if token in vocabulary else "1" for token in tokenize(text)) + "\n"
 
 
 def spec(vocabulary: Vocabulary, *, name: str, built: str) -> str:
-    """The description of a model as JSON. `built` says when the container was built, as in ISO 8601."""
+    """The description of a model as JSON. `built` is the time when the container was built, in ISO 8601."""
     features = {"tokenize": True, "unkify": True, "get_surprisals": True}
     marks = [chr(mark) for mark, plain in PLAIN_MARKS.items() if plain.strip() in vocabulary]
     described = {
@@ -79,7 +79,7 @@ def spec(vocabulary: Vocabulary, *, name: str, built: str) -> str:
 
 
 def spellings(text: str, vocabulary: Vocabulary) -> list[str]:
-    """The tokens of a text as it spells them; `<UNK>` for tokens outside the vocabulary."""
+    """The tokens of a text as the text spells them; `<UNK>` for tokens outside the vocabulary."""
     tokens = tokenize(text)
     return [
         _as_written(text[start:end], token) if token in vocabulary else UNKNOWN
@@ -88,5 +88,5 @@ def spellings(text: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def _as_written(written: str, token: str) -> str:
-    """What the text has for a token, unless that has white space in it, as between two shortened runs of a mark."""
+    """A token as the text spells it, unless that contains white space, as between two shortened runs of a mark."""
     return written if written.split() == [written] else token

@@ -39,10 +39,10 @@ class PairScore:
 def read_pairs(
     path: Path | str, *, raw_text: bool = False, conditional: bool = False, as_text: bool = False
 ) -> Iterator[Sentences]:
-    """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
+    """The pairs in a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
 
-    conditional: a line is a prefix, which may be empty, a tab, and a continuation.
-    as_text: whether a first line that looks like the names of columns is a pair; otherwise it is refused.
+    conditional: whether a line is a prefix, which may be empty, a tab, and a continuation.
+    as_text: whether to accept a first line that looks like column names as a pair; otherwise it is refused.
     """
     expected = "two sentences separated by a tab: the good one, a tab, the bad one"
     if conditional:
@@ -81,7 +81,7 @@ def score_pairs(model: SurprisalModel, pairs: Sequence[Sentences]) -> Iterator[P
 
 
 def accuracies(scores: Sequence[PairScore]) -> dict[str, Accuracy]:
-    """Share of pairs that each direction, and both together, judge right."""
+    """Share of pairs that each direction, and both together, get right."""
     return {
         name: Accuracy(sum(score.is_right(name) for score in scores), len(scores))
         for name in (scores[0].good if scores else ())
@@ -89,7 +89,7 @@ def accuracies(scores: Sequence[PairScore]) -> dict[str, Accuracy]:
 
 
 def pair_rows(scores: Sequence[PairScore]) -> Iterator[list[str]]:
-    """A row of the columns' names, and then a row for each pair: log2 probabilities, and 1 where they are right."""
+    """A row of column names, then a row for each pair: log2 probabilities, and 1 if the model gets the pair right."""
     names = list(scores[0].good)
     yield ["pair_id", *(f"{name}_{half}" for name in names for half in ("good", "bad", "right"))]
     for number, score in enumerate(scores, start=1):

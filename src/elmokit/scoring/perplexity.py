@@ -1,9 +1,9 @@
 """Perplexity of a biLM with the full softmax: forward, backward and mean, n + 1 predictions for a sentence of n words.
 
-By default each sentence starts from a zero state, which makes the perplexity comparable with that of an n-gram model.
-With carried state, it is measured as the released tool does (bilm-tf's `test`): 256 parallel rows in file order, whose
-states pass from sentence to sentence. It ends when a row needs another sentence and none is left; the rest of the other
-rows is not predicted.
+By default each sentence starts from a zero state, so the perplexity can be compared with an n-gram model's. With
+carried state, it is measured as in the released tool (bilm-tf's `test`): 256 parallel rows read the file in order, and
+their states pass from sentence to sentence. This ends when a row needs another sentence and none is left. The rest of
+the other rows is not predicted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CARRIED_ROWS = 256  # parallel rows of the released tool's evaluation
 
 @dataclass(frozen=True)
 class DirectionPerplexity:
-    """Perplexity of one direction, over all targets, and over all targets except UNK."""
+    """Perplexity of one direction over all targets, and over all targets except UNK."""
 
     perplexity: float
     perplexity_without_unknown: float
@@ -56,7 +56,7 @@ class Perplexity:
     forward: DirectionPerplexity
     backward: DirectionPerplexity | None
     num_sentences: int | None
-    """Number of sentences; None with carried state, which does not stop at the end of a sentence."""
+    """Number of sentences. None with carried state, because that does not stop at the end of a sentence."""
     num_predictions: int
     """Number of predictions per direction."""
     num_unknown: int
@@ -64,7 +64,7 @@ class Perplexity:
     num_tokens_in_vocabulary: int
     carried_state: bool
     num_left_out: int = 0
-    """Predictions per direction that carried state did not make: those after the first row that ran out of text."""
+    """Predictions per direction that carried state left out because the first row had run out of text."""
 
     @property
     def mean(self) -> float:
@@ -80,7 +80,7 @@ class Perplexity:
 
 @dataclass(frozen=True, eq=False)
 class TokenLosses:
-    """Losses of one direction by target: a sum and a count for every token of the vocabulary, in order of ids."""
+    """Losses of one direction by target: a sum and a count for every token of the vocabulary, ordered by id."""
 
     losses: Float[np.ndarray, " V"]
     """Sums of the losses, in nats."""
@@ -90,7 +90,7 @@ class TokenLosses:
 
 @dataclass(frozen=True, eq=False)
 class TextLosses:
-    """Losses of a text, from which perplexity and its breakdown are computed."""
+    """Losses of a text. Perplexity and its breakdown are computed from them."""
 
     directions: tuple[TokenLosses, ...]
     """Forward, then backward if the model has a backward direction."""
@@ -130,13 +130,12 @@ def perplexity(
 ) -> Perplexity:
     """Perplexity of a stored model (folder, run, or options + weights) on text with one sentence per line.
 
-    shards: files, or a folder that `prepare` wrote, whose held-out text is read.
+    shards: files, or a folder from `prepare` (its held-out text is read).
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    column: of JSON lines, of tables in tabs or commas, or `form` of CoNLL-U, whose texts are the sentences.
-    as_text: whether to read files as text that look like something else, such as a table.
+    column: column of JSON lines or of tables with tabs or commas, or `form` in CoNLL-U. Its texts are the sentences.
+    as_text: whether to read files as text, even if they look like something else, such as a table.
     device: by default the GPU if there is one.
-    Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
-    not there.
+    Raises ValueError if the model has no softmax or no vocabulary, if the text is empty, and if the device is missing.
     """
     texts = list(map(held_out_file, as_paths(shards)))
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
@@ -155,7 +154,7 @@ def bilm_perplexity(
 
 
 def each_text_once(shards: Sequence[Path], **how: Any) -> Callable[..., SentenceStream]:
-    """Opens a stream of all sentences of the texts, in their order; `how` is as in `SentenceStream`."""
+    """A function that opens a stream of all sentences of the texts, in order. `how` is as in `SentenceStream`."""
     return partial(SentenceStream, shards, shuffle=False, num_epochs=1, **how)
 
 
@@ -168,9 +167,9 @@ def text_losses(
 ) -> TextLosses:
     """Losses of a text, by direction and target.
 
-    when_done: called with numbers of predictions that have been made.
-    With carried state, the model's warnings are about the start of the text alone: words that the model has never read
-    are UNK, which may be easy to predict.
+    when_done: called with the number of new predictions.
+    With carried state, the model's warnings look only at the start of the text. They are needed because words that the
+    model has never read become UNK, which may be easy to predict.
     """
     shards = sentences().shards
     if carry_state and (piped := [path for path in shards if is_read_once(path)]):
@@ -211,7 +210,7 @@ def text_losses(
 
 
 def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
-    """Losses of two texts as if they were one text; both must be from the same model, with or without state."""
+    """Losses of two texts as if they were one. Both must be from the same model, both with or without carried state."""
     directions = tuple(
         TokenLosses(one.losses + two.losses, one.counts + two.counts)
         for one, two in zip(text.directions, other.directions, strict=True)
@@ -223,7 +222,7 @@ def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
 
 
 def exp_of_loss(nats: float) -> float:
-    """`exp`, but infinity instead of an overflow, so that a diverged model still gets a table."""
+    """`exp`, but returns infinity instead of overflowing, so that a diverged model still gets a table."""
     return math.inf if nats > 709 else math.exp(nats)
 
 
@@ -238,7 +237,7 @@ def _direction_perplexity(direction: TokenLosses, unknown_id: int) -> DirectionP
 def _carried(
     scored: SurprisalModel, sentences: Callable[[], SentenceStream]
 ) -> Iterator[tuple[int, Float[Tensor, " B"], Int[Tensor, " B"]]]:
-    """(direction, losses, targets) of parallel rows, one token per step, whose states are never reset."""
+    """(direction, losses, targets) of parallel rows, one token per step. Their states are never reset."""
     packed, softmax = scored.packed, scored.softmax
     packers = [
         Packer(sentences(), scored.vocabulary, rows=[list[str]()] * CARRIED_ROWS, bptt_steps=1, backward=index == 1)

@@ -1,7 +1,7 @@
-"""Tables of surprisal: a row for each token, word or sentence of a text file, or for each pair of a conditional one.
+"""Tables of surprisal: a row for each token, word or sentence of a text file, or for each pair if it is conditional.
 
 The first four columns are as in lm-zoo (Gauthier et al., 2020). NA marks positions without a prediction. Cells are
-quoted as in CSV, so that pandas, R and spreadsheets read each row as one, whatever its token is.
+quoted as in CSV, so that pandas, R and spreadsheets read each row as one row, whatever its token is.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _FIRST_COLUMNS = ("sentence_id", "token_id", "token")
 
 @dataclass(frozen=True)
 class TableSettings:
-    """What the table of a text has."""
+    """What to put into the table of a text."""
 
     rows: RowsOf = "tokens"
-    """A row for each token; for each word between white space, with the sum of its tokens; or for each sentence."""
+    """A row for each token, for each word between white space (with the sum of its tokens), or for each sentence."""
     raw_text: bool = False
-    """Whether the lines are tokenised first; for rows of words they always are."""
+    """Whether to tokenise the lines first. Rows of words always do."""
     column: str | None = None
-    """Of JSON lines, a table in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
+    """Column of JSON lines or of a table with tabs or commas, or `form` in CoNLL-U. Its texts are the lines."""
     as_text: bool = False
-    """Whether to read a file as text that looks like something else, such as a table."""
+    """Whether to read the file as text, even if it looks like something else, such as a table."""
     keep: tuple[str, ...] = ()
-    """Further columns of a table, or fields of JSON lines, that each row repeats, such as `item` and `condition`."""
+    """More columns of a table, or fields of JSON lines, to repeat in each row, such as `item` and `condition`."""
     boundaries: bool = False
-    """Whether there are rows of `<S>` and `</S>` around the tokens of each sentence."""
+    """Whether to add rows for `<S>` and `</S>` around the tokens of each sentence."""
     surprisal: SurprisalSettings = field(default_factory=SurprisalSettings)
 
     def __post_init__(self) -> None:
@@ -68,10 +68,10 @@ class TableSettings:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a text; blank ones have no tokens."""
+    """A line of a text. Blank lines have no tokens."""
 
     number: int
-    """Number of the line, or with a column of its text, from 1: the id of its sentence."""
+    """Number of the line (with a column, of the text), from 1. It is the id of its sentence."""
     text: str
     tokens: list[str]
     kept: Row
@@ -79,11 +79,11 @@ class Line:
 
 
 def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSettings) -> Iterator[list[Row]]:
-    """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
+    """The row of column names, then the rows of each sentence of a text with one sentence per line.
 
-    Blank lines have no rows; with carried state, the next line starts from zeros. Rows of a pipe come soon; a
-    terminal is answered line by line. Raises ValueError if the text has no sentence, and the errors of
-    `sentence_lines`.
+    Blank lines have no rows. With carried state, the line after a blank line starts from a zero state. Rows of a pipe
+    come soon, and a terminal gets its rows line by line. Raises ValueError if the text has no sentence, and the errors
+    of `sentence_lines`.
     """
     lines, to_predict = tee(_lines(path, settings))
     results = model.read((line.tokens for line in to_predict), settings.surprisal, first_sizes=first_sizes(path))
@@ -103,10 +103,10 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
 
 
 def conditional_rows(results: Iterable[ConditionalSurprisal], unit: Unit = "bits") -> Iterator[Row]:
-    """A row of the columns' names, and then a row for each pair.
+    """A row of column names, then a row for each pair.
 
-    `surprisal` is of the continuation given the prefix, `backward` of the prefix given the continuation; if there is
-    one direction, its column is `surprisal`.
+    `surprisal` is for the continuation given the prefix, `backward` for the prefix given the continuation. If there is
+    only one direction, its column is `surprisal`.
     """
     for number, result in enumerate(results, start=1):
         if number == 1:
@@ -126,7 +126,7 @@ def conditional_rows(results: Iterable[ConditionalSurprisal], unit: Unit = "bits
 
 
 def first_sizes(path: Path | str) -> Iterable[int]:
-    """Numbers of sentences that are predicted together at first, so that the rows of a pipe come soon."""
+    """How many sentences to predict together at first. Small numbers give the rows of a pipe soon."""
     if is_terminal(path):
         return repeat(1)
     return [1 << exponent for exponent in range(10)] if is_read_once(path) else []
@@ -170,7 +170,7 @@ def _token_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) 
 
 
 def _columns(sides: Mapping[str, Iterable[Value] | None], name: str, second: str | None = None) -> dict[str, Row]:
-    """Cells of the tokens between two boundaries: of the first direction, and of the backward one next to it."""
+    """Columns of cells for the tokens between two boundaries: of the first direction, and of the second, if any."""
     columns: dict[str, Row] = {}
     for title, (direction, values) in zip((name, second or f"backward_{name}"), sides.items(), strict=False):
         cells = [] if values is None else [_cell(value) for value in values]
