@@ -26,21 +26,21 @@ from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 LEAST_BETWEEN_MEASUREMENTS = 20
-"""Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
-as long as one measurement."""
+"""Smallest number of steps between two measurements of held-out text in a fine-tuned run that measures once per pass.
+These steps take about as long as one measurement."""
 MOST_PASSES = 10
-"""Passes over text without held-out text that need no warning; the released models made as many (bilm-tf)."""
+"""Without held-out text, warn if the text is read more often. The released models made this many passes (bilm-tf)."""
 MOST_PASSES_WITHOUT_DROPOUT = 3
-"""After this many, held-out perplexity rose in all runs without dropout (docs/pretraining.md)."""
+"""After this many passes, held-out perplexity rose in all runs without dropout (docs/pretraining.md)."""
 MOST_WARM_UP = 1 / 3
-"""Share of the steps that may be warm-up without a warning."""
+"""Warn if warm-up is a larger share of the steps."""
 LEAST_SEEN, MOST_SEEN = 10, 0.05
-"""Number and share of held-out sentences, short ones mostly, that may be in the shards too without a warning."""
+"""Warn if this number and this share of the held-out sentences are also in the shards. Fewer are mostly short ones."""
 FIRST_SENTENCES = 1000
 MOST_UNKNOWN = 0.5
-"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
+"""Warn if the vocabulary lacks a larger share of the first sentences' tokens."""
 MOST_CUT = 0.01
-"""Share of them that may be longer than the model reads without a warning."""
+"""Warn if a larger share of these tokens is longer than the model reads."""
 
 
 def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
@@ -54,9 +54,9 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
 
 
 def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Raise FileNotFoundError for a missing file, ValueError for pipes and other files.
+    """Raise FileNotFoundError for a missing file, ValueError for a pipe or for a file that is not text.
 
-    Warns of a file that is given twice, and of a shard that `prepare` held out.
+    Warns about a file that is given twice, and about a shard that `prepare` held out.
     """
     for what, paths in (("shard", shards), ("held-out text", held_out)):
         for path in paths:
@@ -93,11 +93,11 @@ def settled(
     started_from: str | None,
     as_text: bool = False,
 ) -> RunRecord:
-    """The record of a new run: definite settings, its shards by their absolute paths, and how much text they have.
+    """The record of a new run: definite settings, the absolute paths of its shards, and the amount of text in them.
 
-    each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
+    each_pass: whether to measure held-out text after each pass over the text, if that is sooner than `evaluate_every`.
     Every shard is read to its end, which takes about two seconds for 40 MB of text in an .xz file. Otherwise a bad line
-    would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `SentenceStream`,
+    would end the run when it is first read, perhaps after days. Raises the ValueError and OSError of `SentenceStream`,
     which name the file.
     """
     config = resolved(config, num_tokens=len(vocabulary), device=device)
@@ -115,12 +115,12 @@ def settled(
 
 
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
-    """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
+    """Replace settings that depend on the machine or the vocabulary with definite values, which the run records.
 
-    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
-    that multiplies it at least 1.3 times as fast as float32.
-    If the vocabulary has fewer than twice as many tokens as negatives are to be drawn, the full softmax is used, with a
-    warning: it takes less time than drawing most of the vocabulary.
+    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (NVIDIA's since Ampere), and on a CPU that
+    multiplies it more than 1.3 times as fast as float32.
+    If the vocabulary has fewer than twice as many tokens as `num_negatives`, the full softmax is used, with a warning.
+    It takes less time than drawing most of the vocabulary.
     """
     if config.softmax == "sampled" and num_tokens < 2 * config.num_negatives:
         warn_caller(
@@ -167,14 +167,14 @@ def _read_text(shards: Sequence[Path], held_out: Sequence[str], *, as_text: bool
 
 
 def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
-    """Warn of a vocabulary of another text, of one in another order than by frequency, and of tokens that are cut."""
+    """Warn about a vocabulary from another text, about one that is not sorted by frequency, and about cut tokens."""
     share = _unknown_share(tokens, vocabulary)
     if share > MOST_UNKNOWN:
         warn_caller(
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
             "unknown word to the softmax; is it the vocabulary of this text?"
         )
-    elif config.softmax == "sampled" or config.zipf_bias:  # which take ids for ranks
+    elif config.softmax == "sampled" or config.zipf_bias:  # both take ids for ranks
         counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
         if vocabulary.is_out_of_order(counts):
             warn_caller(
@@ -196,7 +196,7 @@ def _unknown_share(tokens: Sequence[str], vocabulary: Vocabulary) -> float:
 
 
 def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:
-    """Warn of a text that is read so often that the model learns it by heart, and of a run that is mostly warm-up."""
+    """Warn if a text is read so often that the model learns it by heart, or if too much of a run is warm-up."""
     num_steps = config.num_steps
     if text is not None:
         passes = num_steps / text.steps_per_pass(config)
@@ -219,7 +219,7 @@ def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_he
 
 
 def changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
-    """The config of a resumed run with other settings. Raises ValueError for settings that such a run keeps."""
+    """The config of a resumed run with other settings. Raises ValueError for settings that it cannot change."""
     config = with_settings(before, settings)
     if any(getattr(config, name) != getattr(before, name) for name in ("bilm", *KEPT)):
         raise ValueError(f"a resumed run keeps its model, {', '.join(KEPT)}; start a new run to change them")
@@ -227,9 +227,9 @@ def changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingCo
 
 
 def check_same_text(record: RunRecord, run_dir: Path) -> None:
-    """Raise an error if a run that is resumed would not read the text that it started with.
+    """Raise an error if a resumed run would not read the text that it started with.
 
-    FileNotFoundError for a shard that is gone, ValueError for one of another size, or for another number of them.
+    FileNotFoundError for a missing shard, ValueError for a shard of a different size or a different number of shards.
     """
     sizes = record.shard_bytes or (None,) * len(record.shards)
     if len(sizes) != len(record.shards):
@@ -252,7 +252,7 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
 def check_can_continue(
     run_dir: Path, config: PretrainingConfig, progress: PretrainingProgress, *, is_changed: bool
 ) -> None:
-    """Raise an error for changes that would do nothing, because the run has ended, and if its held-out text is gone."""
+    """Raise an error if changes have no effect because the run has ended, or if its held-out text is missing."""
     step, best = progress.step, progress.best
     if is_changed and config.num_steps < step:
         raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}, so expected at least that")

@@ -21,7 +21,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
-"""Settings that a resumed run keeps, next to the model."""
+"""Settings that a resumed run cannot change, besides the model."""
 MOST_AT_ONCE = 1 << 20
 """Upper limit of batch_size, bptt_steps and accumulate."""
 
@@ -41,7 +41,7 @@ class PretrainingConfig:
     accumulate: int = 1
     """Batches whose gradients are averaged into one step, if memory does not hold a larger batch."""
     reset_state: bool = False
-    """True resets the state at every sentence start, as stateless embedding does; the released runs carry it on."""
+    """True resets the state at every sentence start, as stateless embedding does; the released runs carry it over."""
     softmax: str = "sampled"
     """sampled (log-uniform negatives, corrected for their probability) or full."""
     num_negatives: int = 8192
@@ -54,14 +54,14 @@ class PretrainingConfig:
     """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (for the matrices of `muon_for`; adamw for the
     rest)."""
     muon_for: str = "lstm"
-    """lstm (the LSTMs' matrices) or all (also the matrices of convolutions, highway layers and projection). The rows of
-    the embedding and of the softmax, which are characters and words, stay with adamw."""
+    """lstm (the LSTMs' matrices) or all (also the matrices of convolutions, highway layers and projection). Embedding
+    and softmax always use adamw, because their rows are characters and words."""
     learning_rate: float = 0.2
     """Highest learning rate of the schedule."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Decay of Adam's two averages, also for adamw and muon."""
     weight_decay: float = 0.0
-    """Decoupled decay per step and learning rate, of all weights with adamw, of Muon's matrices with muon."""
+    """Decoupled decay per step and learning rate: of all weights with adamw, of Muon's matrices with muon."""
     schedule: str = "constant"
     """Learning rate after the warm-up: constant, or linear or cosine decay to 0 over the last `decay_steps`."""
     warmup_steps: int = 0
@@ -69,7 +69,7 @@ class PretrainingConfig:
     decay_steps: int = 0
     """Number of steps, at the end, over which the learning rate decays; 0 means all steps after the warm-up."""
     decay_share: float = 0.0
-    """Share of `num_steps`, at the end, over which the learning rate decays, in place of `decay_steps`; 0: not used."""
+    """Share of `num_steps`, at the end, over which the learning rate decays, instead of `decay_steps`; 0: not used."""
     clip_norm: float = 10.0
     """Largest global norm of the gradient of loss x bptt_steps."""
     dropout_rate: float = 0.1
@@ -78,8 +78,8 @@ class PretrainingConfig:
     """Type of the matrix products: float32, bfloat16, or auto (bfloat16 if the hardware multiplies it faster); float64
     also keeps the weights in double precision, for tests of exactness."""
     directions: str = "auto"
-    """separate (each direction by itself, on a CPU on a thread each), stacked (both in each matrix product and, on an
-    NVIDIA GPU, all of a batch as one CUDA graph), or auto (stacked on NVIDIA GPUs). Both compute the same."""
+    """separate (each direction by itself; on a CPU, each on a thread), stacked (both in each matrix product; on an
+    NVIDIA GPU, a batch is one CUDA graph), or auto (stacked on NVIDIA GPUs). Both compute the same."""
     seed: int = 0
     """Seed for initial weights, shuffling, negatives and dropout."""
     checkpoint_every: int = 1250

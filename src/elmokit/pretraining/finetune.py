@@ -33,15 +33,15 @@ def finetune(
     as_text: bool = False,
     device: str | None = None,
 ) -> Path:
-    """Train a bundled model, a folder or a released pair on text shards of a domain; returns the run folder.
+    """Train a bundled model, a folder or a released pair on text shards of a domain. Returns the run folder.
 
-    The recipe is `finetuning`; `settings` (`field=value`) change it, except for the model's sizes. With the model's own
+    The recipe is `finetuning`; `settings` (`field=value`) change it, except for the model's sizes. With the model's
     vocabulary, training of the softmax continues too. With a vocabulary of the domain (`vocabulary_path`), the softmax
     starts from the model's rows for the tokens that the model knows, and from new rows for the others.
 
-    Held-out text is measured before the first step, so `best/` is never worse than the model, and after each pass over
-    the text (or 20 steps, if that is longer), unless `settings` say how often. The run can be resumed like any other.
-    Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
+    Held-out text is measured before the first step, so `best/` is never worse than the model. Then it is measured once
+    per pass over the text (or per 20 steps, if that is longer), unless `settings` set `evaluate_every`. The run can be
+    resumed like any other. Raises ValueError if the model lacks a vocabulary or a softmax, and no vocabulary is given.
     """
     held_out = as_paths(held_out)
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)

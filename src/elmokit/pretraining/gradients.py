@@ -1,6 +1,6 @@
-"""Loss and gradients of a batch: the char encoder runs once per distinct token, then each direction on its own.
+"""Loss and gradients of a batch: the char encoder runs once per distinct token, then each direction runs separately.
 
-On a CPU each direction runs on a thread with half of the cores: one core for each is faster than two in one product.
+On a CPU, each direction runs on a thread with half of the cores: one core for each is faster than two in one product.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from elmokit.pretraining.config import PretrainingConfig
 
-DROPOUT_SEED = 2**62  # the masks do not follow the same random numbers as the negatives
+DROPOUT_SEED = 2**62  # so that masks and negatives use different random numbers
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -39,7 +39,7 @@ class DrawnBatch:
 
     batch: Batch
     negatives: tuple[Negatives, ...]
-    """Of each direction; none for the full softmax. Processes that train together draw the same."""
+    """One item per direction; empty for the full softmax. Processes that train together draw the same negatives."""
     number: int
     """Number of batches that the run has read before. Dropout depends on it, on the direction and on the process."""
 
@@ -61,7 +61,7 @@ def seed_for(config: PretrainingConfig, number: int, direction: int) -> int:
 def dropout_masks(
     config: PretrainingConfig, shape: Sequence[int], *, like: Tensor, number: int, direction: int, rank: int
 ) -> list[Tensor]:
-    """Masks for the input of each layer and for the top output, in the type and on the device of `like`; or none."""
+    """Masks for the input of each layer and the top output, with the dtype and device of `like`. Empty at rate 0."""
     if not config.dropout_rate:
         return []
     kept = 1.0 - config.dropout_rate
@@ -78,7 +78,7 @@ Backward = Callable[[DrawnBatch, "BiLMState | None"], "tuple[Sequence[float | Te
 def mean_gradients(
     backward: Backward, parameters: Sequence[nn.Parameter], group: Sequence[DrawnBatch], state: BiLMState | None
 ) -> tuple[Sequence[float | Tensor], BiLMState]:
-    """Fill `.grad` with the mean gradients of the batches of a step: each direction's mean loss, and the state."""
+    """Fill `.grad` with the mean gradients of a step's batches. Returns each direction's mean loss, and the state."""
     if len(group) == 1:
         return backward(group[0], state)
     losses: list[Sequence[float | Tensor]] = []
@@ -100,13 +100,13 @@ class _DirectionResult:
     state: tuple[LSTMState, ...]
     grad_tokens: Tensor
     grad_softmax: tuple[Tensor, Tensor]
-    """Of weight and bias, or of the rows of `softmax_ids` in each."""
+    """Gradients of weight and bias, or of the rows `softmax_ids` in each."""
     softmax_ids: Tensor | None
     grad_parameters: tuple[Tensor, ...]
 
 
 class LossAndGradients:
-    """Fills `.grad` of a biLM and its softmax from batches, one direction at a time, or on a thread each."""
+    """Fills `.grad` of a biLM and its softmax from batches, one direction at a time, or each on a thread."""
 
     def __init__(
         self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
@@ -186,9 +186,9 @@ class LossAndGradients:
     def _inputs(
         self, tokens: Float[Tensor, "N D"], positions: Int[np.ndarray, "T B"]
     ) -> tuple[Float[Tensor, "T B D"] | Float[Tensor, "M D"], Int[Tensor, "T B"] | None]:
-        """The LSTM's input: if dropout leaves equal words equal, each of them once, with an index of the positions.
+        """The LSTM's input. Without dropout, equal words stay equal, so each is there once, with an index of positions.
 
-        Not in bfloat16: the gradient of a frequent word would be a sum of many small numbers.
+        This is not done in bfloat16: the gradient of a frequent word would be a sum of many small numbers.
         """
         if self.config.dropout_rate or self.dtype != tokens.dtype:
             return functional.embedding(torch.from_numpy(positions).to(self.device), tokens), None
@@ -199,7 +199,7 @@ class LossAndGradients:
     def _loss(
         self, hidden: Float[Tensor, "N D"], targets: Int[Tensor, " N"], negatives: Negatives | None
     ) -> tuple[Tensor, Tensor | None, tuple[Tensor, Tensor]]:
-        """The loss, the ids of the softmax rows that it is of (None: all), and copies of their weights and biases."""
+        """The loss, the ids of its softmax rows (None: all), and their weights and biases as leaf tensors."""
         weight, bias = self.softmax.weight.detach(), self.softmax.bias.detach()
         if negatives is None:
             weight, bias = weight.requires_grad_(), bias.requires_grad_()
@@ -236,7 +236,7 @@ class LossAndGradients:
         return list(map(function, parts) if self.threads is None else self.threads.map(function, parts))
 
     def _fill_softmax(self, results: list[_DirectionResult]) -> None:
-        """Sum both directions' gradients; with sampling, most rows of the buffer are zero before and after."""
+        """Sum both directions' gradients. With sampling, most rows of the buffer are zero before and after."""
         for index, parameter in enumerate((self.softmax.weight, self.softmax.bias)):
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)

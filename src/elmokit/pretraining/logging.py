@@ -28,7 +28,7 @@ TENSORBOARD_DIR = "tensorboard"
 class RunLog:
     """A context manager that closes the bar and TensorBoard's file even if the run ends with an exception.
 
-    start: where the run starts or continues. Entries about later steps are removed, and TensorBoard hides them. Entries
+    start: where the run starts or continues. Entries for later steps are removed, and TensorBoard hides them. Entries
         before the first step (of a fine-tuned run) will be logged again.
     silent: True in all processes except the first, because their logs would say the same.
     """
@@ -62,14 +62,14 @@ class RunLog:
             self.writer.close()
 
     def show_step(self, progress: PretrainingProgress) -> None:
-        """Move the bar by one step; without a bar, print a line for the first step and whenever a minute has passed."""
+        """Move the bar by one step. Without a bar, print a line for the first step and then once a minute."""
         if self._writes_lines and time.monotonic() - self._last_line[1] >= LINE_EVERY:
             self._print_line(progress)
         self.bar.set_postfix_str(self._text(progress), refresh=False)
         self.bar.update()
 
     def log_losses(self, progress: PretrainingProgress) -> None:
-        """Log the mean losses since the last line; on stderr too, if it is a file and so has no bar."""
+        """Log the mean losses since the last line. If stderr is a file, it has no bar, so print them there too."""
         if self._writes_lines and self._last_line[0] != progress.step:
             self._print_line(progress)
         losses = {"loss": progress.loss, "losses": progress.mean_losses}
@@ -90,7 +90,7 @@ class RunLog:
         self._last_line = progress.step, time.monotonic()
 
     def _text(self, progress: PretrainingProgress) -> str:
-        """Loss and speed since the last line, and perplexities; a sampled loss gives no perplexity."""
+        """Loss and speed since the last line, and perplexities. A sampled loss gives no perplexity."""
         loss, best = progress.loss, progress.best.perplexity
         if self.config.softmax == "sampled":
             parts = [f"sampled loss {loss:.3f}"]
@@ -117,7 +117,7 @@ class RunLog:
 
 
 def start_line(record: RunRecord, num_softmax_parameters: int, *, step: int) -> str:
-    """What a run is about to do with a softmax of this size."""
+    """A line that says what a run is about to do, with the sizes of its model and its softmax."""
     config, text = record.config, record.text
     most = "at most " if config.patience else ""
     steps = f"{most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens"
@@ -128,7 +128,7 @@ def start_line(record: RunRecord, num_softmax_parameters: int, *, step: int) -> 
 
 
 def held_out_summary(run_dir: Path) -> str | None:
-    """What came out of a run by the held-out text that it has measured, and which weights `best` has; None without."""
+    """A line with a run's held-out perplexities and the folder of its best weights; None if it measured none."""
     records = [record.values for record in read_log(run_dir / METRICS_NAME).records]
     measured = [(record["heldout"]["mean"], record["step"]) for record in records if "heldout" in record]
     kept = best_step(run_dir)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 MOMENTUM = 0.95
 NUM_ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Coefficients of x, x^3 and x^5, which bring singular values from 0.001 to 1 near 1 in five iterations
+"""Coefficients of x, x^3 and x^5. In five iterations, they bring singular values between 0.001 and 1 close to 1
 (Jordan et al., 2024)."""
 
 
 def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> torch.optim.Optimizer | CombinedOptimizer:
-    """The optimiser of all weights; with `muon` it is Muon for some matrices and AdamW for everything else."""
+    """The optimiser of all weights. With `muon`, it is Muon for some matrices and AdamW for everything else."""
     parameters = [*bilm.parameters(), *softmax.parameters()]
     if config.optimizer == "adagrad":
         fused = all(map(_has_fused_adagrad, {parameter.device for parameter in parameters}))
@@ -41,7 +41,7 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
 
 
 class CombinedOptimizer:
-    """Two optimisers that act as one. The numbers of the second one's parameters follow on from the first's."""
+    """Two optimisers that act as one. The second one's parameters are numbered after the first one's."""
 
     def __init__(self, first: Optimizer, second: Optimizer) -> None:
         self.parts: Final = (first, second)
@@ -69,7 +69,7 @@ class CombinedOptimizer:
 
 
 def _has_fused_adagrad(device: torch.device) -> bool:
-    """Whether torch makes a step of Adagrad in one kernel there: on GPUs that depends on its version."""
+    """Whether torch has a fused Adagrad step for this device. On GPUs, that depends on the version of torch."""
     parameter = torch.nn.Parameter(torch.zeros(1, device=device))
     parameter.grad = torch.zeros_like(parameter)
     try:
@@ -92,25 +92,25 @@ def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
 def _adamw(
     config: PretrainingConfig, parameters: list[torch.nn.Parameter], *, weight_decay: float
 ) -> torch.optim.AdamW:
-    """AdamW, which is Adam if no weight decays."""
+    """AdamW. Without weight decay, it is Adam."""
     return torch.optim.AdamW(
         parameters, lr=config.learning_rate, betas=config.adam_betas, weight_decay=weight_decay, fused=True
     )
 
 
 class Muon(Optimizer):
-    """Muon for matrices and for convolutions (K,D,W), which are matrices of K rows; Nesterov momentum.
+    """Muon with Nesterov momentum, for matrices and for convolutions (K,D,W), which count as matrices of K rows.
 
     Orthogonalised momentum lets every direction of a matrix learn at the same speed (Jordan et al., 2024). The step
     approximates `U V^T` of the momentum's singular value decomposition by five Newton-Schulz iterations. A factor of
     0.2 sqrt(larger side) gives it the spread of Adam's steps (Liu et al., 2025), so Adam's learning rates fit.
 
     `torch.optim.Muon` iterates on the whole matrix, in bfloat16. LSTM weights are long and thin (4096 x 128), so here
-    the polynomial is iterated on the small Gram matrix and applied once: the same step for a twentieth of the
-    arithmetic. On a CPU its eigenvalues are iterated instead.
+    the polynomial is iterated on the small Gram matrix and applied once. This gives the same step for a twentieth of
+    the arithmetic. On a CPU, the eigenvalues of the Gram matrix are iterated instead.
 
-    Steps that have the same size in every direction let the weights grow for as long as the rate stays up, until
-    gates saturate and a run diverges: `weight_decay`, per step and learning rate, bounds them (Liu et al., 2025).
+    Steps have the same size in every direction, so the weights grow while the learning rate stays high, until gates
+    saturate and a run diverges. `weight_decay`, per step and learning rate, bounds them (Liu et al., 2025).
     """
 
     def __init__(self, weights: Iterable[nn.Parameter], *, lr: float, weight_decay: float = 0.0) -> None:
@@ -131,7 +131,7 @@ class Muon(Optimizer):
                 matrix.addmm_(*factors, beta=kept, alpha=-rate * 0.2 * max(matrix.shape) ** 0.5)
 
     def _nesterov(self, weight: Tensor, gradient: Tensor) -> Tensor:
-        """The momentum after the next step, if the gradient stayed as it is (Nesterov)."""
+        """The momentum after the next step, if the gradient does not change (Nesterov)."""
         state = self.state[weight]
         if not state:
             state["momentum"] = torch.zeros_like(weight)
@@ -143,8 +143,8 @@ class Muon(Optimizer):
 def polar_factors(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
     """For each matrix `U S V^T`, the square matrix that makes it nearly `U V^T`, and whether to multiply on the left.
 
-    The singular values of the product are between 0.7 and 1.2, but zeros stay zero. Square matrices of one size go
-    through the iterations together, since each by itself is too small to keep two cores busy.
+    The singular values of the product are between 0.7 and 1.2, but zeros stay zero. Square matrices of the same size go
+    through the iterations together, because a single one is too small to keep two cores busy.
     """
     is_left = [matrix.shape[0] <= matrix.shape[1] for matrix in matrices]
     grams = [
@@ -155,7 +155,7 @@ def polar_factors(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
         indices = [index for index, gram in enumerate(grams) if len(gram) == size]
         gram = torch.stack([grams[index] for index in indices])
         norms = gram.diagonal(dim1=1, dim2=2).sum(dim=1).sqrt().clamp_min(1e-30)[:, None, None]
-        gram = gram / norms / norms  # not by the square, which may be too small a number
+        gram = gram / norms / norms  # not by the square, which may underflow
         polynomials = by_eigenvalues(gram) if gram.device.type == "cpu" else by_products(gram)
         small |= dict(zip(indices, polynomials / norms, strict=True))
     return [(small[index], left) for index, left in enumerate(is_left)]
@@ -175,7 +175,7 @@ def by_products(gram: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
 
 
 def by_eigenvalues(gram: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
-    """The same, by iterating on their eigenvalues: 2.5 times as fast on a CPU, where the products take long."""
+    """The same, by iterating on their eigenvalues. This is 2.5 times as fast on a CPU, where the products are slow."""
     linear, cubic, quintic = COEFFICIENTS
     values, vectors = cast("tuple[Tensor, Tensor]", torch.linalg.eigh(gram))
     polynomial = torch.ones_like(values)

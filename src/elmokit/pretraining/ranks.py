@@ -1,7 +1,7 @@
-"""Processes that train one model together, started by torchrun; each has a share of the streams of every batch.
+"""Processes that train one model together, started by torchrun. Each has a share of the streams of every batch.
 
-Gradients are computed outside `loss.backward()` (`gradients.py`), so DistributedDataParallel cannot average them. Here
-there is one all-reduce per tensor, by gloo between CPUs and nccl between GPUs. Every process makes the same step.
+Gradients are computed outside `loss.backward()` (`gradients.py`), so DistributedDataParallel cannot average them.
+Instead, each tensor gets one all-reduce (gloo between CPUs, nccl between GPUs). Every process makes the same step.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from elmokit.model.bilm import BiLMState
 Value = TypeVar("Value")
 
 LONGEST_WAIT = timedelta(days=1)
-"""Timeout of collectives: the first process alone checks the text and evaluates. By default nccl gives up after ten
-minutes. When a process fails, torchrun ends the others at once."""
+"""Timeout of collectives. It is long because all others wait while the first process checks the text and evaluates.
+nccl's default is ten minutes. If a process fails, torchrun ends the others at once."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Ranks:
         return any(value > 0 for value in self.mean([float(flag)]))
 
     def from_first(self, compute: Callable[[], Value]) -> Value:
-        """What the first process computes, everywhere; when it raises ValueError or OSError, so do all of them."""
+        """Compute in the first process, return the result in all. If it raises ValueError or OSError, all raise."""
         if self.world_size == 1:
             return compute()
         answer: Value | None = None
@@ -109,7 +109,7 @@ class Ranks:
 
 @contextmanager
 def join_ranks(device: torch.device) -> Generator[Ranks]:
-    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, join nothing."""
+    """Join the group that torchrun's environment describes, and leave it at the end. Without torchrun, do nothing."""
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     if world_size == 1:
         yield Ranks(device=device)

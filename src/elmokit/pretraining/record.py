@@ -36,24 +36,24 @@ class Change:
 
 @dataclass(frozen=True)
 class TextSize:
-    """How much text there is in all shards."""
+    """The amount of text in all shards."""
 
     num_sentences: int
     num_tokens: int
 
     def steps_per_pass(self, config: PretrainingConfig) -> float:
-        """Number of steps to read the text once; a sentence of n tokens has n + 1 predictions."""
+        """Number of steps to read the text once. A sentence of n tokens has n + 1 predictions."""
         return (self.num_tokens + self.num_sentences) / config.tokens_per_step
 
     def times(self, config: PretrainingConfig) -> str:
-        """How often a run of all its steps reads the text, such as `5.6 times`."""
+        """How often a complete run reads the text, such as `5.6 times`."""
         passes = config.num_steps / self.steps_per_pass(config)
         return f"{passes:,.{0 if passes >= 10 else 1}f} times"
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What config.json says about a run, next to the resolved settings under the names of these fields."""
+    """A run's record in config.json: the resolved settings, and the other fields under their own names."""
 
     config: PretrainingConfig
     shards: tuple[str, ...]
@@ -61,16 +61,16 @@ class RunRecord:
     shard_bytes: tuple[int, ...] = ()
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
     text: TextSize | None = None
-    """How much text they have; None in the folders of earlier versions."""
+    """The amount of text in them; None in the folders of earlier versions."""
     unknown_share: float | None = None
-    """Share of the tokens of the held-out text, or else of the first tokens of the text, that the vocabulary lacks."""
+    """Share of unknown tokens in the held-out text, or else in the first sentences of the text."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
-    """Settings that were changed under way; `config` has the newest values."""
+    """Settings that were changed during the run. `config` has the newest values."""
 
     def changed(self, config: PretrainingConfig, *, step: int, num_tokens: int) -> RunRecord:
-        """The record of a run that continues with another config after so many steps and tokens."""
+        """The record of a run that continues with another config after this many steps and tokens."""
         before, after = self.config.to_json(), config.to_json()
         names = [name for name in before if before[name] != after[name]]
         values = ({name: record[name] for name in names} for record in (before, after))
@@ -96,7 +96,7 @@ def read_record(run_dir: Path) -> RunRecord:
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
-    """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
+    """The record in a parsed config.json. Raises ValueError, naming `where`, as `read_record` does."""
     both = checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, command="pretrain")
     run = as_type(both.get("pretraining") or {}, dict[str, Any], where=where, part="pretraining")
     if "shards" not in run:

@@ -1,10 +1,10 @@
 """The folder of a pretraining run: config.json, vocabulary, held-out text, and checkpoints to resume from.
 
-A checkpoint is a folder that appears whole. It has everything that the run needs to continue as if it had never
-stopped: `model.safetensors`, the weights with the softmax in the native format; `training.safetensors`, the state of
-the optimiser and the carried LSTM states; `training.json`, the step, the position in the text and the best perplexity.
-Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled. The run's own
-`model.safetensors` is a link to the newest checkpoint's, so the folder is also a model in the native format.
+A checkpoint is a folder that is written completely or not at all. With it, a run continues as if it had never stopped.
+`model.safetensors` has the weights, with the softmax, in the native format. `training.safetensors` has the state of the
+optimiser and the carried LSTM states. `training.json` has the step, the position in the text and the best perplexity.
+Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled. In the run's
+folder, `model.safetensors` is a link to the newest checkpoint's, so the folder is also a model in the native format.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from elmokit.text.vocabulary import Vocabulary
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
 MAX_PROGRESS_BYTES = 1 << 32
-"""It has the rest of the sentence of each stream, which may be a line of text of up to 16 MB."""
+"""The file has the rest of each stream's sentence. A sentence may be a line of up to 16 MB."""
 _NAME = re.compile(r"step-\d{8,}")
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
-    """Write what a run knows before its first step; config.json last, because a folder that has one is a run."""
+    """Write the files of a run before its first step. config.json comes last, because it makes the folder a run."""
     vocabulary.write(run_dir / VOCABULARY_NAME)
     write_text(run_dir / CARD_NAME, _card(run_dir.name, record, len(vocabulary)))
     (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # left by a start that was cut short
@@ -85,7 +85,7 @@ class BestSoFar:
 
 @dataclass(frozen=True)
 class PretrainingProgress:
-    """How far a run is: the contents of a checkpoint's `training.json`."""
+    """The progress of a run: the contents of a checkpoint's `training.json`."""
 
     packers: tuple[PackerState, ...]
     """Position in the text of each direction, forward first."""
@@ -121,7 +121,7 @@ def checkpoint_path(run_dir: Path, step: int) -> Path:
 
 
 def checkpoints(run_dir: Path) -> list[Path]:
-    """The checkpoints of a run, newest first; copies under other names are left alone."""
+    """The checkpoints of a run, newest first. Copies under other names are ignored."""
     found = (run_dir / "checkpoints").glob("step-*")
     return sorted((path for path in found if _NAME.fullmatch(path.name)), key=_step, reverse=True)
 
@@ -140,8 +140,8 @@ def save_checkpoint(
 ) -> None:
     """Write a checkpoint, and remove older ones that the config does not keep.
 
-    weights: of the biLM and, under `softmax.`, of the softmax.
-    tensors: of the optimiser and, after the first step, the carried LSTM states of all streams.
+    weights: weights of the biLM and, under `softmax.`, of the softmax.
+    tensors: state of the optimiser and, after the first step, the carried LSTM states of all streams.
     """
     final = checkpoint_path(run_dir, progress.step)
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -188,10 +188,10 @@ def load_checkpoint(
     softmax: Softmax,
     optimizer: torch.optim.Optimizer | CombinedOptimizer,
 ) -> tuple[PretrainingProgress, BiLMState | None]:
-    """Give a checkpoint to a run's model and optimiser; returns its progress and the carried states of all streams.
+    """Load a checkpoint into a run's model and optimiser. Returns its progress and the carried states of all streams.
 
-    Raises ValueError, which names the file, for a checkpoint that is damaged or of another run, and OSError for one
-    that cannot be read.
+    Raises ValueError, which names the file, for a checkpoint that is damaged or belongs to another run, and OSError for
+    one that cannot be read.
     """
     try:
         record = read_json(path / PROGRESS_FILE, max_bytes=MAX_PROGRESS_BYTES)
@@ -217,7 +217,7 @@ def load_checkpoint(
 
 
 def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
-    """Weights of both by name; names of the softmax begin with `softmax.`."""
+    """Weights of both by name. The softmax's names begin with `softmax.`."""
     return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
 
 
@@ -250,7 +250,7 @@ def _read_state(tensors: Mapping[str, Tensor], bilm: BiLM) -> BiLMState:
 
 
 def save_best(run_dir: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
-    """Write the weights of the lowest held-out perplexity into the folder `best`, a model in the native format."""
+    """Write the weights with the lowest held-out perplexity into the folder `best`, a model in the native format."""
     folder = run_dir / BEST_DIR
     folder.mkdir(exist_ok=True)
     for name in (CONFIG_NAME, VOCABULARY_NAME):
@@ -259,7 +259,7 @@ def save_best(run_dir: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None
 
 
 def best_step(run_dir: Path) -> int | None:
-    """The step of the weights in the folder `best`; None if there are none that can be read."""
+    """The step of the weights in the folder `best`; None if they are missing or cannot be read."""
     try:
         return int(read_layout(run_dir / BEST_DIR / WEIGHTS_NAME).metadata["step"])
     except (FileNotFoundError, KeyError, ValueError):
@@ -279,7 +279,7 @@ def publish(source: Path, target: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Write a file, or the names in a folder, through to the disk; no folder on Windows, which cannot open any."""
+    """Flush a file, or the names in a folder, to the disk. On Windows, folders cannot be opened and are skipped."""
     is_folder = path.is_dir()
     if is_folder and sys.platform == "win32":
         return

@@ -1,7 +1,7 @@
-"""Loss and gradients of a batch for a GPU: both directions in each product, and all of it one CUDA graph.
+"""Loss and gradients of a batch on a GPU: both directions are in each product, and the batch is one CUDA graph.
 
-`gradients.py` has the same losses, gradients and states up to rounding. On a CPU the same code runs without a graph,
-so that tests can compare the two.
+`gradients.py` computes the same losses, gradients and states up to rounding. On a CPU, the code here runs without a
+graph, so that tests can compare the two.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
 
 LENGTHS = (12, 16, 24)
-"""Numbers of characters that groups of tokens are cut to; the last group has all. Source: the experiment that trained
-`small-en` (experiments/LOG.md, 2026-11-26)."""
+"""Groups of tokens are cut to these numbers of characters; the last group keeps all. Source: the experiment that
+trained `small-en` (experiments/LOG.md, 2026-11-26)."""
 SPARE = 1.25
-"""A group gets this many times the rows of the batch that outgrew it. More rows take a new graph, and so seconds."""
-MULTIPLE = 64  # of the rows of a group
+"""A group that is too small gets this many times the rows of the batch. A new size needs a new graph: seconds."""
+MULTIPLE = 64  # a group's number of rows is a multiple of this
 
 
 @dataclass(frozen=True)
 class _Tensors:
-    """What a batch is computed from. Shapes change rarely; W is the number of directions."""
+    """The input for a batch. Shapes change rarely. W is the number of directions."""
 
     characters: tuple[Tensor, ...]
     """Character ids (N,C) of distinct tokens, in groups by length, with rows of padding that no position reads."""
     positions: tuple[Tensor, Tensor, Tensor]
-    """(W,T,B): the row that is read, the target, and 0.0 where the state is forgotten before."""
+    """(W,T,B): the row to read, the target, and 0.0 where the state is reset before reading."""
     negatives: tuple[Tensor, ...]
-    """Ids (W,S) and numbers of draws (W,); none for the full softmax."""
+    """Ids (W,S) and numbers of draws (W,); empty for the full softmax."""
     masks: tuple[Tensor, ...]
-    """Dropout masks (W,L+1,T,B,D), or none."""
+    """Dropout masks (W,L+1,T,B,D); empty without dropout."""
     state: list[StackedState]
 
     @property
@@ -66,7 +66,7 @@ class _Results:
 class StackedGradients:
     """Fills `.grad` of a biLM and its softmax from batches, as `LossAndGradients` does.
 
-    Each batch overwrites the gradients and the state that the one before has returned.
+    Each batch overwrites the gradients and the state that were returned for the batch before it.
     """
 
     def __init__(
@@ -87,9 +87,9 @@ class StackedGradients:
         """Number of rows of each group of tokens, by its number of characters."""
 
     def backward(self, drawn: DrawnBatch, state: BiLMState | None) -> tuple[tuple[Tensor, ...], BiLMState]:
-        """As `LossAndGradients.backward`; the losses are on the device, which may still have to compute them.
+        """As `LossAndGradients.backward`, but the losses are on the device, which may not have computed them yet.
 
-        A GPU that cannot record a graph computes without one, after a warning.
+        If a GPU cannot record a graph, it computes without one, after a warning.
         """
         tensors = self._tensors(drawn, state)
         results = self._replay(tensors) if self.records_graph else self._compute(tensors)
@@ -183,13 +183,13 @@ class StackedGradients:
             product_dtype=self.dtype,
         )
         of_bilm = torch.autograd.grad(hidden, list(self.bilm.parameters()), found.to_hidden.view(hidden.shape))
-        # fused optimisers read the memory as it lies, whatever the strides say
+        # fused optimisers read memory in order and ignore the strides
         gradients = [gradient.contiguous() for gradient in (*of_bilm, found.to_weight, found.to_bias)]
         return _Results(found.losses, gradients, last)
 
     def _replay(self, tensors: _Tensors) -> _Results:
         if self._graph is None or not self._graph.fits(tensors):
-            self._graph = None  # gives its memory to the next one
+            self._graph = None  # frees its memory for the next graph
             try:
                 self._graph = _Graph(self._compute, tensors)
             except torch.OutOfMemoryError:
@@ -202,7 +202,7 @@ class StackedGradients:
 
 
 class _Graph:
-    """A computation that a GPU has recorded, for tensors of these shapes, and repeats as one launch."""
+    """A computation recorded on a GPU for tensors of these shapes. The GPU repeats it as one launch."""
 
     def __init__(self, compute: Callable[[_Tensors], _Results], tensors: _Tensors) -> None:
         self.tensors = tensors
@@ -214,7 +214,7 @@ class _Graph:
                     compute(tensors)
             torch.cuda.current_stream().wait_stream(stream)
             self.graph = torch.cuda.CUDAGraph()
-            # thread_local: NCCL's own thread may ask the GPU about earlier work meanwhile
+            # thread_local: meanwhile, NCCL's thread may ask the GPU about earlier work
             with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
                 self.results = compute(tensors)
 

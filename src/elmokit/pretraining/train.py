@@ -69,13 +69,13 @@ WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME
 """What a run writes besides its config.json."""
 
 WORSE_THAN_GUESSING = 20
-"""Nats above the loss of guessing, the logarithm of the size of the vocabulary, that a loss needs to stop a run."""
+"""A loss this many nats above guessing stops a run. Guessing has the logarithm of the vocabulary's size as its loss."""
 REMEDY = "a lower learning_rate or, with Muon, weight_decay=0.1"
 
 _USUAL_HANDLERS: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
 if sys.platform != "win32":
     _USUAL_HANDLERS[signal.SIGHUP] = signal.SIG_DFL
-"""What Python does with the signals that end a run."""
+"""Python's default handlers of the signals that end a run."""
 
 OnStep = Callable[["Run"], None]
 
@@ -93,17 +93,17 @@ def pretrain(
 ) -> Path:
     """Train a biLM on text and return the run folder.
 
-    shards: files with one tokenised sentence per line, or a folder that `prepare` wrote, whose shards are read.
-    held_out: text of the same form, to measure perplexity on, or such a folder, whose held-out text is read.
-    as_text: whether to read files as text that look like something else, such as a table.
-    on_step: called with the `Run` after each step; an exception from it ends the run, which can be resumed.
+    shards: files with one tokenised sentence per line, or a folder from `prepare` (its shards are read).
+    held_out: text of the same form to measure perplexity on, or such a folder (its held-out text is read).
+    as_text: whether to read files as text, even if they look like something else, such as a table.
+    on_step: called with the `Run` after each step. An exception from it ends the run, which can be resumed.
 
     The folder is also a model in the native format: its `model.safetensors` has the weights of the newest checkpoint,
-    and `best/` those with the lowest held-out perplexity. Processes that torchrun starts train one model together. All
-    text is read once before the first step. Raises ValueError if the folder already holds a run, for text that cannot
-    be read, for names that are not UTF-8 and for more shards than config.json can list; `DivergenceError`, a
-    ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or if a loss is 20 nats above
-    that of guessing, except when fine-tuning.
+    `best/` the weights with the lowest held-out perplexity. Processes that torchrun starts train one model together.
+    All text is read once before the first step. Raises ValueError if the folder already holds a run, for text that
+    cannot be read, for names that are not UTF-8 and for more shards than config.json can list. Raises
+    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite. Except when
+    fine-tuning, it is also raised if a loss is 20 nats above the loss of guessing.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
     how: dict[str, Any] = {"held_out": held_out, "as_text": as_text, "device": device, "on_step": on_step}
@@ -121,12 +121,12 @@ def resume_pretraining(
     """Continue a run from its newest checkpoint, or from its start if it has none yet.
 
     `settings` (`field=value`) may change anything except the model and the order of the text; config.json records each
-    change with its step. The number of processes may differ from before. `shards` are the files that the run reads, in
-    their order, if they have moved. `on_step` is as in `pretrain`.
+    change with its step. The number of processes may differ from before. If the files that the run reads have moved,
+    give them as `shards`, in their order. `on_step` is as in `pretrain`.
 
-    Raises FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone; ValueError for a
-    damaged checkpoint, for a shard of another size than the run started with, and for changes to a run that `patience`
-    has ended; and InUseError, an OSError, if another process has the run. Nothing is changed then.
+    Raises FileNotFoundError if the folder is not a run, or if a shard or the run's held-out text is missing; ValueError
+    for a damaged checkpoint, for a shard whose size has changed, and for changes to a run that `patience` has ended;
+    and InUseError, an OSError, if another process is writing the run. After these errors, nothing has changed.
     """
     run_dir, moved = expanded(run_dir), _training_texts(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
@@ -152,7 +152,7 @@ def resume_pretraining(
             if new != record:
                 check_names(*new.shards)
                 write_record(run_dir, new)
-            for newest in checkpoints(run_dir)[:1]:  # a kill may have come before that
+            for newest in checkpoints(run_dir)[:1]:  # a kill may have prevented that
                 settle(newest, config)
         run.train(on_step)
     return run_dir
@@ -174,8 +174,8 @@ def begin(
 ) -> Path:
     """Create a new run and train it to its end. Raises as `pretrain` does.
 
-    trained: the model that a fine-tuning run continues, whose name is `started_from`; None for random weights.
-    each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
+    trained: the model that a fine-tuning run continues; None for random weights. `started_from` is its name.
+    each_pass: whether to measure held-out text after each pass over the text, if that is sooner than `evaluate_every`.
     """
     run_dir, texts, measured = expanded(run_dir), _training_texts(shards), list(map(held_out_file, as_paths(held_out)))
     check_can_train(config, has_held_out=bool(measured))
@@ -189,12 +189,12 @@ def begin(
         check_names(run_dir.name, *record.shards, started_from or "")
         run = Run(run_dir, record, vocabulary, ranks=ranks)
         if ranks.first:
-            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # of a start that was killed
+            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # left by a start that was killed
             start_writing(run_dir)
         if trained is not None:
             for own, model in zip((run.bilm, run.softmax), trained, strict=True):
                 own.load_state_dict(model.state_dict())
-            run.save()  # before config.json, so that a run that can be resumed knows what it started from
+            run.save()  # before config.json, so that every run that can be resumed has its first weights
         ranks.from_first(lambda: create_run(run_dir, record, vocabulary, sentences))
         run.train(on_step)
     return run_dir
@@ -206,7 +206,7 @@ def _training_texts(shards: Iterable[str | Path]) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Step:
-    """What an optimiser step reads, and where each direction's text continues after it."""
+    """The batches of an optimiser step, and where each direction's text continues after them."""
 
     batches: list[DrawnBatch]
     packers: tuple[PackerState, ...]
@@ -247,17 +247,17 @@ class Run:
         )
         self.state = self.ranks.share_state(state)
         kept = self.ranks.from_first(lambda: best_step(self.run_dir))
-        if kept is None or kept > self.progress.step:  # so that the next evaluation writes the folder anew
+        if kept is None or kept > self.progress.step:  # so that the next evaluation writes the folder again
             self.progress = replace(self.progress, best=replace(self.progress.best, perplexity=None))
         self.packers: list[Packer] = self._new_packers()
 
     def train(self, on_step: OnStep | None = None) -> None:
         """Train until the end. SIGTERM, SIGHUP or Ctrl-C to any process ends all of them after a step and a checkpoint.
 
-        Ctrl-C raises KeyboardInterrupt then, the others SystemExit; a second Ctrl-C does so at once. A fine-tuned run
-        measures its held-out text before the first step, so that the weights it started from can be its best. stderr
-        says what the run reads, and at the end where its best weights are.
-        on_step: called with the run after each step, once it has been logged, evaluated and saved; an exception from
+        Ctrl-C then raises KeyboardInterrupt, the others raise SystemExit. A second Ctrl-C ends the run at once. A
+        fine-tuned run measures its held-out text before the first step, so that its first weights can be its best. On
+        stderr, it prints what the run reads and, at the end, where its best weights are.
+        on_step: called with the run after each step, once it has been logged, evaluated and saved. An exception from
             it ends the run, which can be resumed.
         """
         config, first = self.config, self.ranks.first
@@ -295,22 +295,22 @@ class Run:
             print(summary, file=sys.stderr, flush=True)
 
     def save(self) -> None:
-        """Write a checkpoint: the first process writes it, with the LSTM states of all.
+        """Write a checkpoint. The first process writes it, with the LSTM states of all processes.
 
-        Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
+        Raises DivergenceError, and writes nothing, if a number in it is not finite.
         """
         weights = all_weights(self.bilm, self.softmax)
         tensors = optimizer_tensors(self.optimizer) | state_tensors(self.ranks.gather_state(self.state))
-        # both bounds are NaN if there is one; `torch.isfinite` would take as much memory again
+        # if a tensor has a NaN, both bounds are NaN; `torch.isfinite` would take as much memory again
         bounds = [torch.aminmax(tensor) for tensor in (*weights.values(), *tensors.values())]
         if not all(math.isfinite(low.item()) and math.isfinite(high.item()) for low, high in bounds):
-            # in all processes, because they have the same weights
+            # all processes raise this, because they have the same weights
             raise self._diverged("a weight, or what the optimiser keeps of it, is not finite")
         if self.ranks.first:
             save_checkpoint(self.run_dir, self.config, self.progress, weights=weights, tensors=tensors)
 
     def _stop(self, signals: list[int]) -> NoReturn:
-        """End all processes as the first signal, if it came to this one, would have ended it."""
+        """End this process as its first signal would have, or like SIGTERM if the signal went to another process."""
         if self.ranks.first:
             resume = f"elmokit pretrain --resume {quote(str(self.run_dir))}"
             print(f"\nstopped at step {self.progress.step}; {resume} continues", file=sys.stderr, flush=True)
@@ -329,17 +329,17 @@ class Run:
             yield _Step(group, tuple(packer.state for packer in self.packers))
 
     def _advance(self, step: _Step, steps: Iterator[_Step]) -> _Step:
-        """Make one optimiser step, and read the text of the next one, while a GPU may still compute.
+        """Make one optimiser step, and read the text of the next one while a GPU may still compute.
 
-        The progress gets each direction's mean loss over its batches and all processes.
+        The progress gets each direction's mean loss over the step's batches and all processes.
         """
         config, began = self.config, time.monotonic()
         losses, self.state = mean_gradients(self.gradients.backward, self.parameters, step.batches, self.state)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         self.ranks.average(gradients)
-        together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
+        together = self.ranks.device.type != "mps"  # MPS has no operators on lists of tensors
         norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
-        if norm.is_cuda or norm > config.clip_norm:  # to compare them would be to wait for the GPU
+        if norm.is_cuda or norm > config.clip_norm:  # comparing would wait for the GPU
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
         for settings in self.optimizer.param_groups:
             settings["lr"] = config.learning_rate_at(self.progress.step)
@@ -358,7 +358,7 @@ class Run:
         return following
 
     def _check_losses(self, losses: tuple[float, ...], *, is_finite: bool) -> None:
-        """Raise DivergenceError for what `pretrain` says, before such weights are saved."""
+        """Raise DivergenceError in the cases that `pretrain` lists, before such weights are saved."""
         if not (is_finite and all(map(math.isfinite, losses))):
             raise self._diverged("a loss or a gradient is not finite")
         guessing = math.log(len(self.vocabulary))
@@ -377,7 +377,7 @@ class Run:
         return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
 
     def _evaluate(self) -> Perplexity:
-        """Measure held-out perplexity; the folder `best` gets the weights when it is the lowest so far."""
+        """Measure held-out perplexity. If it is the lowest so far, save the weights in the folder `best`."""
         measured = self.ranks.from_first(
             lambda: bilm_perplexity(self.bilm, self.softmax, self.vocabulary, [self.run_dir / HELD_OUT_NAME])
         )
@@ -393,7 +393,7 @@ class Run:
         return measured
 
     def _new_packers(self) -> list[Packer]:
-        """The streams of each direction, forward first, from where the progress is; this process has its share."""
+        """This process's share of each direction's streams, forward first, from the present position in the text."""
         shards, config = [Path(shard).resolve() for shard in self.record.shards], self.config
         own, packers = self.ranks.share(config.batch_size), list[Packer]()
         for purpose, state in zip(("forward", "backward"), self.progress.packers, strict=False):
@@ -417,9 +417,9 @@ def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
 
 @contextmanager
 def _stop_signals() -> Generator[list[int]]:
-    """Collect the signals that ask a run to end, instead of ending at once; the second Ctrl-C does end it.
+    """Collect the signals that ask a run to end, instead of ending at once. A second Ctrl-C ends it at once.
 
-    Schedulers send SIGTERM before they kill. A terminal that is closed, or an ssh connection that breaks, sends SIGHUP.
+    Schedulers send SIGTERM before they kill. A closed terminal or a broken ssh connection sends SIGHUP.
     """
     received: list[int] = []
     before: dict[int, Any] = {}
