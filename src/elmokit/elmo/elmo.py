@@ -355,8 +355,8 @@ class Elmo:
 
         The first D numbers are the forward direction, the others the backward direction. In layer 0 they are equal.
 
-        sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
-            sentence and gives one array, as in sentence-transformers.
+        sentences: strings (to be tokenised) or lists of tokens (used unchanged). A single string is one sentence and
+            gives one array, as in sentence-transformers.
         batch_size: number of sentences encoded at once; a GPU takes eight times as many, and more if they are short.
             A smaller one needs less memory and changes nothing else.
         layers: "top", "average" of all layers, "all", the number of a layer, or a weight for each layer, such as

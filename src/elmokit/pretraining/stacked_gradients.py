@@ -127,7 +127,7 @@ class StackedGradients:
         size, widest, padding_id = character_ids.shape[1], self.encoder.widest, self.encoder.padding_id
         limits = [*(length for length in LENGTHS if widest <= length < size), size]
         lengths: NDArray[np.int64] = (character_ids != padding_id).sum(axis=1)
-        needed = lengths + widest  # one window of padding alone, as in `pool_by_length`
+        needed = lengths + widest  # room for a window of padding, as in `pool_by_length`
         group_of: NDArray[np.int64] = np.searchsorted(np.array(limits), np.minimum(needed, size))
         groups: list[NDArray[np.int32]] = []
         place, start = np.empty(len(character_ids), np.int64), 0

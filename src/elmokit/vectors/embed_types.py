@@ -56,8 +56,8 @@ def embed_types(
 ) -> EmbeddedTypes:
     """Write each word's average vector over its occurrences in a text. The output is text, most frequent word first.
 
-    output_path: .vec for word2vec's text format, which gensim, fastText's tools and `elmokit embed --with static:`
-        read, or .tsv for a table with the columns `word`, `count`, `v1`, `v2`, ...
+    output_path: .vec for word2vec's text format (for gensim, fastText's tools and `elmokit embed --with static:`),
+        or .tsv for a table with the columns `word`, `count`, `v1`, `v2`, ...
     layers: as in `Elmo.encode`, but not "all".
     min_count: leave out words with fewer occurrences.
     The other arguments are the same as for `embed_file`. Memory holds the sums of the words that are written, but not

@@ -31,7 +31,7 @@ _HEAD_BYTES = 1 << 20
 
 
 class IncompleteError(FormatError):
-    """The files are not a model, or only a part of one; something else may be in place of the missing part."""
+    """The files are not a model, or only a part of one. A failed download may be in place of the missing part."""
 
 
 @dataclass(frozen=True)
