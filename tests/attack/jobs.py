@@ -86,7 +86,7 @@ _OTHERS = [
     VOCABULARY,
     _job("convert native", "convert @bilm new --to native --max-file-bytes 300000"),
     _job("convert bilm_tf", "convert @bilm new --to bilm_tf"),
-    _job("demo", "demo --model @bilm --html demo.html", "demo.html"),
+    _job("demo", "demo --model @bilm --html demo.html"),  # it refuses a file that is not its page
     _job("perplexity --json", "perplexity @bilm @shard-1.txt --json p.json", "p.json"),
     _job("predict -o", "predict sentiment @text.txt -o p.txt", "p.txt", before=_WITHOUT),
     _job("report", "report @bilm sentiment -o docs", "docs/training.md", "docs/tasks.md", before=_WITHOUT),
