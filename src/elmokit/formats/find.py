@@ -112,7 +112,7 @@ def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
     """`elmokit inspect`: describe the files of a model in any format.
 
     The first problem with the files becomes a refusal in the result. Raises FileNotFoundError if there is no such
-    model.
+    model, ValueError for the name of a model with `weights`, and OSError if a model cannot be downloaded.
     """
     found, weights_path = _located(path, weights)
     inspection = Inspection(found)
