@@ -259,8 +259,13 @@ def pairs(
         candidates = batches(compared)
         for batch in batches(own) if candidates else ():
             best = max((Pair(other, batch) for other in candidates), key=lambda pair: pair.rank)
-            found.append(replace(best, over_items=_over_items(results, best)))
+            found.append(with_items(results, best))
     return found
+
+
+def with_items(results: Results, pair: Pair) -> Pair:
+    """The pair with its gain over test items, if they are known."""
+    return replace(pair, over_items=_over_items(results, pair))
 
 
 def best_pair(
