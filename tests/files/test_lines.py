@@ -70,7 +70,7 @@ def test_zstd_is_read_where_python_can(path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "backports.zstd", None)
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
-    assert_refused(path, path.read_bytes(), "is zstd; pip install backports.zstd, or unpack it with zstd -d")
+    assert_refused(path, path.read_bytes(), "is a zstd file; pip install backports.zstd, or unpack it with zstd -d")
 
 
 def test_all_files_that_are_not_text_are_named_at_once(tmp_path: Path):
@@ -108,7 +108,7 @@ def test_a_carriage_return_belongs_to_the_line_end_and_alone_is_to_be_converted(
         path.write_bytes(compress(content))
         assert list(read_lines(path)) == lines
     for content in (b"a\rb\r", b"a\rb", b"\r\r"):
-        assert_refused(path, compress(content), r"shard\.txt: its lines end as on old Macs; .* tr '\\r' '\\n'")
+        assert_refused(path, compress(content), r"shard\.txt: .* the line ends of old Macs; .* tr '\\r' '\\n'")
 
 
 @COMPRESSIONS

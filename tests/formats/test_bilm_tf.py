@@ -93,7 +93,7 @@ def test_refuses_options(pair: Path, snapshot: SnapshotAssertion):
 
 def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path):
     _changed(pair, lambda options: options.pop("char_cnn"))
-    assert_refused(r"weights\.hdf5: tensor .*: is not called for by options\.json", pair)
+    assert_refused(r"weights\.hdf5: tensor .*: is not in the model that options\.json describes", pair)
 
 
 ChangeOfFile = Callable[[Any, Path], object]
@@ -159,12 +159,12 @@ NARROW = {"shape": (12, 36), "data": np.zeros((12, 36), "f4")}
 ATTACKS: dict[str, tuple[ChangeOfFile, str, str]] = {
     "external storage": (_external_storage, CONVOLUTION, "external storage"),
     "virtual dataset": (_virtual, CONVOLUTION, "virtual"),
-    "strings": (replaced(dtype=h5py.string_dtype()), CONVOLUTION, "holds other values"),
+    "strings": (replaced(dtype=h5py.string_dtype()), CONVOLUTION, "holds values of another type"),
     "a null dataset": (replaced(shape=None, data=h5py.Empty("f4")), CONVOLUTION, "null dataset"),
     "NaN": (lambda file, _: file[CONVOLUTION].__setitem__((0, 1, 2, 3), np.nan), CONVOLUTION, "NaN or infinity"),
     "numbers too large for 32 bits": (replaced(dtype="f8", data=np.full(SHAPE, 1e300)), CONVOLUTION, "NaN or infinity"),
     "nothing stored": (replaced(), CONVOLUTION, "declares 160 bytes but stores 0 bytes"),
-    "some chunks stored": (_loose_chunks, CONVOLUTION, "stores 1 of its 2 chunks"),
+    "some chunks stored": (_loose_chunks, CONVOLUTION, "stores only 1 of its 2 chunks"),
     "a soft link to the group": (_soft_link, "CNN", "is a soft link"),
     "an external link": (_external_link, CONVOLUTION, "or an external link"),
     "a wrong shape": (replaced(f"{CELL}/W_0", **NARROW), f"{CELL}/W_0", r"has shape \(12, 36\); .* \(12, 40\)"),
@@ -173,7 +173,7 @@ ATTACKS: dict[str, tuple[ChangeOfFile, str, str]] = {
     "a group for a dataset": (put("char_embed", lambda file: file.create_group(None)), "char_embed", "is missing"),
     "a named type for a dataset": (put("char_embed", lambda _: np.dtype("f4")), "char_embed", "is a named type"),
     "a group under two names": (put("RNN_1", lambda file: file["RNN_0"]), "RNN_[01]", "second name of a group"),
-    "a layer too many": (lambda file, _: file.copy(CELL, CELL.replace("1", "2")), ".*Cell2/LSTMCell/B", "not called"),
+    "a layer too many": (lambda file, _: file.copy(CELL, CELL.replace("1", "2")), ".*Cell2/LSTMCell/B", "is not in"),
 }
 
 

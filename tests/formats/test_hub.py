@@ -130,7 +130,7 @@ def test_what_is_not_there_is_said(toy_hub: ToyHub, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("HF_TOKEN")
     with pytest.raises(FileNotFoundError, match="hf://ann/tiny: the Hub has no such repository.*hf auth login"):
         Elmo.from_pretrained(ADDRESS)
-    with pytest.raises(OSError, match="hf://ann/tiny: the Hub refused, or was not reached: .*401"):
+    with pytest.raises(OSError, match="hf://ann/tiny: the Hub refused the request or could not be reached: .*401"):
         ELMO.push_to_hub(ADDRESS)
     for code, message in (
         ("GatedRepo", " is gated: ask for access"),

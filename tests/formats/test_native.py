@@ -134,7 +134,7 @@ def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path,
         secret.write_text(content)
         (folder / "config.json").unlink()
         (folder / "config.json").symlink_to(secret)
-        with pytest.raises(FormatError, match=r"config\.json: is a link out of its folder, and is not") as error:
+        with pytest.raises(FormatError, match=r"config\.json: is a symlink that leaves its folder, so") as error:
             read_stored(folder)
         assert str(error.value) in inspect(folder).refusals
 

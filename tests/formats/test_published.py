@@ -150,7 +150,7 @@ def test_a_cut_transfer_is_continued_by_range(server: Any, tmp_path: Path):
 def test_nothing_of_a_download_that_failed_is_kept(server: Any, tmp_path: Path):
     server.faults["/two/tiny_weights.hdf5"] = "/two/tiny_weights.hdf5"  # redirects to itself
     server.cuts = [1000, 0, 0]
-    with pytest.raises(OSError, match=r"tiny could not .* bytes came; .*302.* loop\.; fetch .* with a browser"):
+    with pytest.raises(OSError, match=r"tiny could not .* bytes arrived; .*302.* loop\.; download .* with a browser"):
         published_folder(published_models()["tiny"])
     assert not list((tmp_path / "cache").rglob("weights.hdf5*"))
     folder = published_folder(published_models()["tiny"])
@@ -214,7 +214,7 @@ def test_without_network_the_error_says_how_to_get_it_by_hand(
     (tmp_path / "t.txt").write_text("the cat\n")
     assert main(["embed", "--model", "tiny", str(tmp_path / "t.txt"), "-o", str(tmp_path / "o.npy")]) == 2
     error = capsys.readouterr().err
-    assert "downloads are forbidden" in error and f"fetch {server.url}/one/tiny_options.json and {server.url}" in error
+    assert "downloads are forbidden" in error and f"download {server.url}/one/tiny_options.json and http" in error
     shutil.copy(PAIR / "options.json", tmp_path / "tiny_options.json")
     shutil.copy(PAIR / "lm_weights.hdf5", tmp_path / "tiny_weights.hdf5")
     command = error[error.index("models add") : error.rindex("`")].split()
@@ -248,7 +248,7 @@ def test_sums_are_kept_and_compared(server: Any, tmp_path: Path, capsys: pytest.
         file.write(b"x")
     capsys.readouterr()
     assert main(["models", "get", "tiny"]) == 2
-    assert f"model.safetensors: has changed since it came; remove {folder}" in capsys.readouterr().err
+    assert f"model.safetensors: has been changed; remove {folder}" in capsys.readouterr().err
     shutil.rmtree(folder)
     server.files["/one/tiny_weights.hdf5"] += b"x"
     finding.resolve_model("tiny")  # from the second mirror, which still has the old file
@@ -266,7 +266,7 @@ def test_a_model_without_sums_is_not_called_whole(server: Any, tmp_path: Path, c
     if kept is not None:
         (folder.parent / "tiny.json").write_text(kept)
     assert main(["models", "get", "tiny"]) == 2
-    assert re.search(r"models/tiny: has no sums .*; remove it", capsys.readouterr().err)
+    assert re.search(r"models/tiny: has no checksums .*; remove it", capsys.readouterr().err)
     (folder.parent / "tiny.json").write_text('{"files": 5}')
     assert main(["models", "get", "tiny"]) == 2 and "tiny.json: field files" in capsys.readouterr().err
     shutil.rmtree(folder)
@@ -299,7 +299,7 @@ def test_an_archive_is_unpacked_once(server: Any, tmp_path: Path, monkeypatch: p
     assert left(tmp_path) == []
 
 
-@pytest.mark.filterwarnings("ignore:waits for another process that downloads tiny:UserWarning")
+@pytest.mark.filterwarnings("ignore:waiting for another process that is downloading tiny:UserWarning")
 def test_callers_that_start_together_download_it_once(server: Any):
     model = published_models()["tiny"]
     with ThreadPoolExecutor(3) as threads:
@@ -353,7 +353,7 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     for model in published_models().values():
         assert all(a.startswith(("https://", "http://vectors.nlpl.eu/")) for of in model.files.values() for a in of)
     for arguments, message in (
-        (["get", "orignal"], "no published model 'orignal'; did you mean original?"),
+        (["get", "orignal"], "unknown published model 'orignal'; did you mean original?"),
         (["get", "efml:Korena"], "did you mean efml:korean?"),
         (["get", "Small-EN"], "Small-EN is bundled or in a package: there is nothing to get"),
         (["list", "original"], ""),

@@ -57,7 +57,7 @@ def test_a_compressed_vocabulary_is_found_but_none_elsewhere(pair: Path, tmp_pat
     (pair / "vocabulary.txt").rename(tmp_path / "outside.txt")
     (pair / "vocabulary.txt").symlink_to(tmp_path / "outside.txt")
     assert read_stored(pair).vocabulary is None
-    with pytest.raises(FormatError, match="is a link out of its folder"):
+    with pytest.raises(FormatError, match="is a symlink that leaves its folder"):
         read_vocabulary(pair / "vocabulary.txt")
     (pair / "vocab.txt.gz").write_bytes(gzip.compress(content.replace(b"\n", b"\r\n")))
     assert read_stored(pair).vocabulary == Vocabulary(content.decode().split())
@@ -82,7 +82,7 @@ def test_a_damaged_vocabulary_is_not_taken_for_another_file_and_can_be_left_out(
 def test_a_folder_whose_only_file_of_pytorch_is_damaged_says_what_is_wrong_with_it(tmp_path: Path, new: bool):
     path = tmp_path / "weights.th"
     torch.save({"scalar": torch.ones(3)}, path, _use_new_zipfile_serialization=new)
-    assert_refused(r"holds no model that can be read: weights\.th", tmp_path)
+    assert_refused(r"contains no model that elmokit can read: weights\.th", tmp_path)
     os.truncate(path, path.stat().st_size - 5)
     assert_refused(r"weights\.th: .*is (damaged|cut short)", tmp_path)
 
@@ -106,9 +106,9 @@ def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path):
     (tmp_path / "half").mkdir()
     (pair / "options.json").rename(tmp_path / "half" / "options.json")
     for path in (pair, pair / "weights.hdf5"):
-        assert_refused(r"there is no options\.json of bilm-tf with it", path)
+        assert_refused(r"there is no options\.json of bilm-tf next to it", path)
     for path in (tmp_path / "half", tmp_path / "half" / "options.json"):
-        assert_refused("there is no HDF5 file of weights with it", path)
+        assert_refused("there is no HDF5 file of weights next to it", path)
 
 
 def _torch_file(*, new: bool) -> bytes:
@@ -125,9 +125,9 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "pickle": (pickle.dumps({"a": 1}), FileKind.PICKLE, "opening a pickle can run any code"),
     "PyTorch file": (_torch_file(new=True), FileKind.TORCH_ZIP, "convert its tensors to safetensors or HDF5"),
     "old PyTorch file": (_torch_file(new=False), FileKind.PICKLE, "convert its tensors"),
-    "zip": (ZIP.getvalue(), FileKind.ZIP, "holds no model that can be read"),
-    "tar": (TAR, FileKind.TAR, "holds no model that can be read"),
-    "tar.gz": (gzip.compress(TAR), FileKind.TAR_GZ, "holds no model that can be read"),
+    "zip": (ZIP.getvalue(), FileKind.ZIP, "contains no model that elmokit can read"),
+    "tar": (TAR, FileKind.TAR, "contains no model that elmokit can read"),
+    "tar.gz": (gzip.compress(TAR), FileKind.TAR_GZ, "contains no model that elmokit can read"),
     "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
     "xz": (lzma.compress(b"words"), FileKind.XZ, "archives of models are read as zip, tar or tar.gz"),
     "bz2": (bz2.compress(TAR), FileKind.BZIP2, "archives of models are read as zip, tar or tar.gz"),
@@ -194,7 +194,7 @@ def test_models_have_the_names_that_elmo_knows(folder: Path, pair: Path, tmp_pat
     at_home = {path: f"~/{path.relative_to(tmp_path)}" for path in (folder, pair)}
     assert inspect(at_home[folder]).path == folder
     assert inspect(f"{at_home[pair]}/weights.hdf5", f"{at_home[pair]}/options.json").format == "bilm_tf"
-    with pytest.raises(FileNotFoundError, match="no model '~nobody-here/model'"):
+    with pytest.raises(FileNotFoundError, match="unknown model '~nobody-here/model'"):
         find("~nobody-here/model")
 
 
@@ -216,16 +216,16 @@ def test_an_inspection_says_what_a_model_is(written: Path, model: str, format: s
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
-    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor the name"):
+    with pytest.raises(FileNotFoundError, match="unknown model '.*nowhere': neither an existing path nor the name"):
         find(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
         find(pair / "options.json", tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match="no model 'small_en': .*; did you mean small-en"):
+    with pytest.raises(FileNotFoundError, match="unknown model 'small_en': .*; did you mean small-en"):
         inspect("small_en")
-    with pytest.raises(FileNotFoundError, match="no model 'mini-en': .*; small-en has taken its place; installed: "):
+    with pytest.raises(FileNotFoundError, match="unknown model 'mini-en': .*; small-en has replaced it; installed: "):
         inspect("mini-en")
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
-        with pytest.raises(FileNotFoundError, match="of a URL, download the files .*hf://user/model"):
+        with pytest.raises(FileNotFoundError, match="for a URL, download the files .*hf://user/model"):
             find(url)
         with pytest.raises(FileNotFoundError, match=r"https:/+x\.org/options\.json is a URL; download the two files"):
             find(pair / "options.json", url)
@@ -260,5 +260,5 @@ def test_no_more_is_read_than_words_can_be_packed_to(tmp_path: Path, monkeypatch
     (tmp_path / "words.gz").write_bytes(gzip.compress(f"<S>\n</S>\n<UNK>\n{words}".encode(), 1))
     assert len(read_vocabulary(tmp_path / "words.gz")) == 20_003
     monkeypatch.setattr(native, "MAX_BYTES", 80_000)
-    with pytest.raises(ValueError, match=r"words.gz: has more than 78.1 KiB, which is too much for a file of its size"):
+    with pytest.raises(ValueError, match=r"words.gz: has more than 78.1 KiB, too much for a file of its size"):
         read_vocabulary(tmp_path / "words.gz")

@@ -28,7 +28,7 @@ def test_a_checkpoint_is_told_by_the_folder_the_list_the_pair_and_the_names_that
         path = checkpoint / f"model.ckpt-7{ending}"
         for given in ((path,), (path, options), (options, path)):
             assert inspect(*given).format == "tensorflow"
-        with pytest.raises(FileNotFoundError, match="no model"):
+        with pytest.raises(FileNotFoundError, match="unknown model"):
             inspect(checkpoint / f"model.ckpt-8{ending}")
 
 
@@ -85,11 +85,11 @@ def test_missing_files_are_named(checkpoint: Path):
 def test_other_options_and_a_shorter_file_of_numbers_are_refused(checkpoint: Path):
     content = (checkpoint / DATA).read_bytes()
     (checkpoint / DATA).write_bytes(content[: len(content) // 2])
-    assert_refused(r"ends after model\.ckpt-7\.data", checkpoint, with_softmax=True)
+    assert_refused(r"extends beyond the end of model\.ckpt-7\.data", checkpoint, with_softmax=True)
     (checkpoint / DATA).write_bytes(content)
     options = (checkpoint / "options.json").read_text()
     (checkpoint / "options.json").write_text(options.replace('"n_layers": 2', '"n_layers": 1'))
-    assert_refused("is not called for by options.json: they are not a pair", checkpoint)
+    assert_refused("is not in the model that options.json describes: they are not a pair", checkpoint)
 
 
 def test_crafted_entries_are_refused(checkpoint: Path):
@@ -97,8 +97,8 @@ def test_crafted_entries_are_refused(checkpoint: Path):
     bias = b"\x08\x01\x12\x04\x12\x02\x08\x2c"  # float32, shape (44,)
     assert bias in content
     for new, reason in (
-        (b"\x08\x02" + bias[2:], "is of another type"),
-        (b"\x08\x09" + bias[2:], "is of another type"),
+        (b"\x08\x02" + bias[2:], "has another type"),
+        (b"\x08\x09" + bias[2:], "has another type"),
         (bias[:-1] + b"\x2d", r"has 176 bytes; float32 of shape \(45,\)"),
     ):
         (checkpoint / INDEX).write_bytes(content.replace(bias, new))

@@ -126,5 +126,5 @@ def test_a_compressed_file_is_not_of_pytorch(tmp_path: Path):
     with zipfile.ZipFile(plain) as source, zipfile.ZipFile(tmp_path / "file.pt", "w", zipfile.ZIP_DEFLATED) as target:
         for member in source.infolist():
             target.writestr(member.filename, source.read(member))
-    with pytest.raises(FormatError, match="is compressed or encrypted; PyTorch does neither"):
+    with pytest.raises(FormatError, match="is compressed or encrypted, unlike files of PyTorch"):
         read_torch_file(tmp_path / "file.pt")

@@ -81,7 +81,7 @@ def test_a_run_is_not_continued_through_links_that_lead_elsewhere(tmp_path: Path
     write_config(tmp_path, {}, format="toy", version=3)
     for name in ("metrics.jsonl", "best"):
         (tmp_path / name).symlink_to(tmp_path.parent)
-        with pytest.raises(ValueError, match=f"{name}: is a link out of its folder"):
+        with pytest.raises(ValueError, match=f"{name}: is a symlink that leaves its folder"):
             existing_run(tmp_path, folders=["best"]).__enter__()
         (tmp_path / name).unlink()
 

@@ -55,12 +55,12 @@ def _unpack(path: Path, folder: Path) -> None:
     def check(name: str, size: int, *, is_plain: bool) -> None:
         sizes.append(size)
         if len(sizes) > MAX_MEMBERS:
-            raise FormatError(path, f"holds more than {MAX_MEMBERS} files; the archive of a model has a few")
+            raise FormatError(path, f"holds more than {MAX_MEMBERS} files; the archive of a model has only a few")
         if not is_plain:
             raise FormatError(path, "is a link or a device; archives of models have neither", part=f"member {name}")
         if sum(sizes) > (most := MAX_EXPANSION * path.stat().st_size + SMALL):
             packed = readable_bytes(path.stat().st_size)
-            reason = f"{packed} unpacks to more than {readable_bytes(most)}, which no archive of trained weights does"
+            reason = f"{packed} unpacks to more than {readable_bytes(most)}, too much for trained weights"
             raise FormatError(path, reason)
 
     if zipfile.is_zipfile(path):

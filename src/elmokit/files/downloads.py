@@ -95,7 +95,7 @@ def _receive(address: str, partial: Path, name: str, *, done: int) -> None:
                 received = _copy(response, file, done=done, total=total, name=name)
     except HTTPError as error:
         kind = _InterruptedError if error.code >= 500 or error.code == http.client.TOO_MANY_REQUESTS else _RefusedError
-        raise kind(f"the server answers {error.code} {error.reason}") from error
+        raise kind(f"the server answered {error.code} {error.reason}") from error
     except URLError as error:  # before the first byte, a missing network or host or a bad certificate is final
         may_pass = done or isinstance(error.reason, ConnectionError | TimeoutError)
         raise (_InterruptedError if may_pass else _RefusedError)(f"cannot be reached: {error.reason}") from error
@@ -104,7 +104,7 @@ def _receive(address: str, partial: Path, name: str, *, done: int) -> None:
             raise OSError(error.errno, error.strerror, error.filename or str(partial)) from error
         raise _InterruptedError(f"the connection was lost: {str(error) or type(error).__name__}") from error
     if total is not None and received != total:
-        raise _InterruptedError(f"{received:,} of {total:,} bytes came")
+        raise _InterruptedError(f"only {received:,} of {total:,} bytes arrived")
 
 
 def _copy(response: Any, file: IO[bytes], *, done: int, total: int | None, name: str) -> int:

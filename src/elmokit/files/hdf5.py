@@ -115,7 +115,7 @@ class HDF5File:
         if dataset.is_virtual:
             return Entry(refusal="is a virtual dataset; its values are in other files or datasets")
         if not isinstance(opened.get_type(), h5py.h5t.TypeFloatID) or dataset.dtype.name not in _FLOATS:
-            return Entry(refusal="holds other values; expected 16, 32 or 64 bit floats")
+            return Entry(refusal="holds values of another type; expected 16, 32 or 64 bit floats")
         if dataset.shape is None:
             return Entry(refusal="holds nothing (a null dataset)")
         return Entry(dataset.shape, dataset.dtype.name, self._refusal(dataset))
@@ -128,10 +128,10 @@ class HDF5File:
             end = (dataset.id.get_offset() or 0) + stored
             return sizes if stored != num_bytes or end > self._num_bytes else None
         if stored > self._num_bytes or num_bytes > MAX_EXPANSION * stored + SMALL:
-            return f"{sizes}; weights do not compress like that"
+            return f"{sizes}; weights do not compress that well"
         expected = prod(ceil(length / step) for length, step in zip(dataset.shape, dataset.chunks, strict=True))
         if dataset.id.get_num_chunks() != expected:
-            return f"stores {dataset.id.get_num_chunks()} of its {expected} chunks"
+            return f"stores only {dataset.id.get_num_chunks()} of its {expected} chunks"
         return None
 
 

@@ -34,9 +34,9 @@ _NOT_TEXT = {
     b"\xd0\xcf\x11\xe0": "Microsoft Office",
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
-    b"\xff\xff\xff\xff": "an Arrow stream, as Hugging Face datasets are kept",
+    b"\xff\xff\xff\xff": "an Arrow stream, such as a file of a Hugging Face dataset",
     b"\x89HDF": "HDF5",
-    b"\x89PNG": "a PNG picture",
+    b"\x89PNG": "a PNG image",
     b"\x93NUMPY": "a NumPy array",
     b"SQLite format 3\0": "an SQLite database",
     **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
@@ -55,7 +55,7 @@ NOT_IN_A_TOKEN = frozenset(" \t\n\r")
 """White space that separates tokens or lines. A file of tokens cannot store a token that contains it."""
 HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
-OLD_LINE_ENDS = "its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
+OLD_LINE_ENDS = "the file has the line ends of old Macs; convert it, for example with tr '\\r' '\\n'"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
 _FAILURES = (EOFError, lzma.LZMAError, zlib.error, OSError)
@@ -88,7 +88,7 @@ def read_lines(
                     raise ValueError(f"{name}: {OLD_LINE_ENDS}")
                 if len(line) > max_line_bytes:
                     most = readable_bytes(max_line_bytes)
-                    reason = f"has more than {most}; expected text, in lines of a sentence or a document"
+                    reason = f"has more than {most}; expected text with a sentence or a document on each line"
                     raise ValueError(f"{name}, line {number}: {reason}")
                 yield _decode(line, number=number, name=name, keep_marks=keep_marks)
         except _FAILURES as error:
@@ -134,7 +134,7 @@ def up_to(max_bytes: int, lines: Iterable[str], path: str | os.PathLike[str]) ->
         yield line
         left -= len(line) + 1
         if left < -1:
-            too_much = f"has more than {readable_bytes(max_bytes)}, which is too much for a file of its size"
+            too_much = f"has more than {readable_bytes(max_bytes)}, too much for a file of its size"
             raise ValueError(f"{shown_name(path)}: {too_much} that is read as a whole; split it, or unpack it first")
 
 
@@ -226,7 +226,7 @@ def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
             f"({error.reason}); convert the file with iconv -f NAME -t UTF-8, where NAME is its encoding: often CP1252 "
             "for Western Europe, CP1250 for Central Europe, CP1251 or KOI8-R for Cyrillic, CP949 for Korean, CP932 for "
-            "Japanese, GB18030 for Chinese; look at the result, because a wrong one may give wrong letters and no error"
+            "Japanese, GB18030 for Chinese; check the result: a wrong encoding may damage letters without an error"
         ) from None
 
 
@@ -263,7 +263,7 @@ def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
         try:
             zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
         except ModuleNotFoundError:
-            raise ValueError(f"{name} is zstd; pip install backports.zstd, or unpack it with zstd -d") from None
+            raise ValueError(f"{name} is a zstd file; pip install backports.zstd, or unpack it with zstd -d") from None
         return _unpacked(file, zstd.ZstdDecompressor)
     for magic, kind in _NOT_TEXT.items():
         if head.startswith(magic):

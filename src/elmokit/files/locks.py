@@ -41,7 +41,7 @@ def lock(target: str | os.PathLike[str], *, wait: str | None = None, warns: bool
     held = FileLock(path, preserve_lock_file=sys.platform != "win32")  # Windows can remove the file only afterwards
     why_not = _acquire(held, path, name, wait=wait)
     if why_not is not None and warns:
-        advice = "make sure that no other process writes it"
+        advice = "make sure that no other process writes to it"
         warnings.warn(f"{name} cannot be locked ({why_not}); {advice}", stacklevel=3)
     try:
         yield why_not is None
@@ -62,7 +62,7 @@ def _acquire(held: FileLock, path: Path, name: str, *, wait: str | None) -> str 
             warn_caller(wait)
             held.acquire(poll_interval=0.5)
     except Timeout:
-        advice = "wait until that has ended, or choose another name"
+        advice = "wait until that process has ended, or choose another name"
         raise InUseError(f"{name} is in use by another process; {advice}") from None
     except OSError as error:
         if isinstance(error, PermissionError) and path.exists():

@@ -41,7 +41,7 @@ class TensorBundle:
                 if (name := key.decode()).startswith(root):
                     self._add(name.removeprefix(root), message, num_shards=_number(header, 1))
             if _number(header, 2):
-                raise FormatError(index, "is of a big-endian machine, which is not supported")
+                raise FormatError(index, "comes from a big-endian machine, which is not supported")
         except FormatError:
             raise
         except (LookupError, TypeError, ValueError) as error:
@@ -63,11 +63,11 @@ class TensorBundle:
             raise FormatError(path, f"is missing; {self.path.name} says that variables are in it")
         refusal = None
         if dtype != _FLOAT32:
-            refusal = f"is of another type (number {dtype}); expected float32"
+            refusal = f"has another type (number {dtype}); expected float32"
         elif num_bytes != 4 * prod(shape):  # a variable in slices has none
             refusal = f"has {num_bytes} bytes; float32 of shape {shape} has {4 * prod(shape)}"
         elif offset + num_bytes > path.stat().st_size:
-            refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
+            refusal = f"extends beyond the end of {path.name} ({readable_bytes(path.stat().st_size)})"
         self._places[name] = (path, offset)
         self.entries[name] = Entry(shape, "float32", refusal)
 
@@ -114,7 +114,7 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, Message]]:
     """All names and their protobufs, in order. Raises LookupError or ValueError for a damaged table."""
     footer = content[-_FOOTER_BYTES:]
     if int.from_bytes(footer[-8:], "little") != _MAGIC:
-        raise ValueError("it does not end as such a table does")
+        raise ValueError("it does not end like one")
     handles = footer[_handle(footer, 0)[2] :]  # skips the metaindex's handle; TensorFlow leaves the metaindex empty
     for _, handle in _block(content, handles):
         yield from ((name, _message(value)) for name, value in _block(content, handle))
@@ -125,7 +125,7 @@ def _block(content: bytes, handle: bytes) -> Iterator[tuple[bytes, bytes]]:
     offset, size, _ = _handle(handle, 0)
     block = content[offset : offset + size]
     if content[offset + size] != 0:
-        raise ValueError("it is compressed, which bilm-tf's checkpoints are not")
+        raise ValueError("it is compressed, unlike the checkpoints of bilm-tf")
     end = size - 4 - 4 * int.from_bytes(block[-4:], "little")
     position, name = 0, b""
     while position < end:

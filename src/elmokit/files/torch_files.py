@@ -79,6 +79,6 @@ def _check_zip(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-                raise FormatError(path, "is compressed or encrypted; PyTorch does neither", part=member.filename)
+                raise FormatError(path, "is compressed or encrypted, unlike files of PyTorch", part=member.filename)
         if (damaged := archive.testzip()) is not None:
-            raise FormatError(path, "is damaged: its checksum is another one", part=damaged)
+            raise FormatError(path, "is damaged: its checksum does not match", part=damaged)

@@ -82,7 +82,7 @@ ADVICE = {
     FileKind.ALLENNLP_CONFIG: "a model of AllenNLP needs its weights.th, with ELMo in it",
     FileKind.TENSORFLOW_SAVED_MODEL: "modules of TF-Hub are not read; use the released pair, options.json and HDF5",
     FileKind.FOLDER: "give the folder alone, or the two files",
-    FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not with it",
+    FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not next to it",
 }
 """What to do about a file that is not a model by itself."""
 
@@ -103,7 +103,7 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
     """Kinds of all files in a folder. Raises FormatError for a folder with more than `MAX_FILES` files."""
     files = sorted(path for path in folder.iterdir() if not path.is_dir())
     if len(files) > MAX_FILES:
-        reason = f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
+        reason = f"holds {len(files)} files, too many for a model: give the files of the model instead"
         raise FormatError(folder, reason)
     return {path: kind_of(path) for path in files}
 

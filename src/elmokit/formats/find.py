@@ -47,7 +47,7 @@ _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """One slash is enough, because `pathlib.Path` drops the second slash of a URL."""
 DEFAULT_MODEL = "small-en"
 _ADVICE = {
-    "mini-en": "small-en has taken its place; ",
+    "mini-en": "small-en has replaced it; ",
     "mini-ko": "install it: pip install 'elmokit[ko]'; ",
 }
 """What to do about our models that are no longer bundled."""
@@ -99,7 +99,7 @@ def convert(
     if to == "bilm_tf" and (dtype != "float32" or softmax_dtype is not None or max_file_bytes is not None):
         raise ValueError("bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file_bytes are for native")
     if not include_softmax and (softmax_dtype or max_file_bytes) is not None:
-        raise ValueError("softmax_dtype and max_file_bytes are about the softmax, which is to be left out")
+        raise ValueError("softmax_dtype and max_file_bytes are for the softmax, but the softmax is to be left out")
     check_new_folder(target)
     model = open_weights(find(source, weights), with_softmax=include_softmax)
     if to == "bilm_tf":
@@ -181,10 +181,10 @@ def resolve_model(name_or_path: str | Path) -> Path:
     known = bundled_models() | packaged_models()
     hint = _ADVICE.get(name.lower()) or did_you_mean(name.lower(), [*known, *published_names()])
     if _URL.match(name):
-        hint = f"of a URL, download the files and give their path (on the Hugging Face Hub, {hub.SCHEME}user/model); "
+        hint = f"for a URL, download the files and give their path (on the Hugging Face Hub, {hub.SCHEME}user/model); "
     names = ", ".join(known) or "none in this installation"
     raise FileNotFoundError(
-        f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "
+        f"unknown model {name!r}: neither an existing path nor the name of a model; {hint}installed: {names}; "
         "`elmokit models` lists the published ones"
     )
 
@@ -203,7 +203,7 @@ def check_is_not_a_model(*files: str | Path) -> None:
     """Raise ValueError for a text that has the name of a model: the two arguments were probably swapped."""
     for file in files:
         if is_model_name(file) and not os.path.lexists(file):
-            raise ValueError(f"{file} is a model, and there is no such file; expected the model first, then the text")
+            raise ValueError(f"{file} is the name of a model, not of a file; expected the model first, then the text")
 
 
 def lasting_name(name_or_path: str | Path) -> str:
@@ -245,8 +245,8 @@ def _located(name_or_path: StrPath, weights: StrPath | None) -> tuple[Path, Path
         return published_folder(published), None
     if hub.is_address(name) or is_model_name(name):
         raise ValueError(
-            f"{name} is the name of a model, which has its own weights; leave out --weights, or weights=, or name "
-            "the options.json to which they belong (--model, in Python the model)"
+            f"{name} is the name of a model, which has its own weights; leave out --weights (in Python weights), or "
+            "give the options.json that these weights belong to as --model (in Python the model)"
         )
     if url := next((given for given in (name, weights) if _URL.match(str(given))), None):
         raise FileNotFoundError(f"{url} is a URL; download the two files, and give their paths")

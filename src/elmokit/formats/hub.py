@@ -49,8 +49,8 @@ def download(address: str | Path) -> Path:
         config = hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit)
         if not isinstance(config, str) or read_json(Path(config)).get("format") != BILM_FORMAT:
             raise ValueError(  # before the weights of another program's model are downloaded
-                f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, "
-                "and convert them with `elmokit convert FILES FOLDER`"
+                f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of elmokit. Download its "
+                "files, and convert them with `elmokit convert FILES FOLDER`"
             )
         return Path(snapshot(revision=commit, allow_patterns=list(FILES)))
 
@@ -120,7 +120,7 @@ def _speaking_of(address: str) -> Generator[None]:
 
 def _refusal(address: str, error: Exception) -> OSError:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    text = f"{address}: the Hub refused, or was not reached: {reason}"
+    text = f"{address}: the Hub refused the request or could not be reached: {reason}"
     if getattr(getattr(error, "response", None), "status_code", None) not in (401, 403):
         return OSError(text)
     return PermissionError(f"{text} (run `hf auth login`, or set HF_TOKEN to a token that may use this model)")

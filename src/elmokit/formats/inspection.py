@@ -128,7 +128,7 @@ def describe_native(folder: Path, inspection: Inspection) -> None:
         inspection.add_files(*files)
     inspection.add_files(*(file for name in (DICTIONARY_NAME, CARD_NAME) if (file := folder / name).is_file()))
     if not (folder / CARD_NAME).is_file():
-        inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
+        inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are unknown")
     if weights.vocabulary is not None:
         inspection.add_files(folder / VOCABULARY_NAME)
         inspection.vocabulary_size, rows = len(weights.vocabulary), inspection.num_softmax_rows

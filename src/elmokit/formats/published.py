@@ -60,7 +60,7 @@ class PublishedModel:
         """How to get the model if elmokit cannot download it."""
         addresses = [addresses[0] for addresses in self.files.values()]
         names = " ".join(address.rpartition("/")[2] for address in addresses)
-        return f"fetch {' and '.join(addresses)} with a browser, and run `elmokit models add {self.name} {names}`"
+        return f"download {' and '.join(addresses)} with a browser, and run `elmokit models add {self.name} {names}`"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def published_folder(model: PublishedModel) -> Path:
         raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
     if not model.is_here:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with lock(folder, wait=f"waits for another process that downloads {model.name}"):
+        with lock(folder, wait=f"waiting for another process that is downloading {model.name}"):
             if not model.is_here:
                 _download(model)
     if not folder.is_dir() or native_folder(folder) is None:
@@ -141,11 +141,11 @@ def verify_published(model: PublishedModel) -> None:
     """Compare a model in the cache with the sums taken at its import. Raises FormatError if a file has changed."""
     imported = _note(model).imported
     if not imported:
-        raise FormatError(model.folder, f"has no sums to compare with; remove it, and get {model.name} again")
+        raise FormatError(model.folder, f"has no checksums to compare with; remove it, and get {model.name} again")
     for name, expected in imported.items():
         path = model.folder / name
         if not path.is_file() or file_digest(path, "sha256").hex() != expected:
-            raise FormatError(path, f"has changed since it came; remove {model.folder}, and get {model.name} again")
+            raise FormatError(path, f"has been changed; remove {model.folder}, and get {model.name} again")
 
 
 @cache
@@ -206,7 +206,7 @@ def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
     """What is wrong with a file that was fetched as `name`, or None."""
     kind, expected = kind_of(path), _KINDS.get(Path(name).suffix)
     if expected not in (None, kind):
-        return f"is {kind.value} in place of {expected.value}"
+        return f"is {kind.value}; expected {expected.value}"
     wanted = _note(model).files.get(name, {}).get("sha256")
     if wanted is None or (found := file_digest(path, "sha256").hex()) == wanted:
         return None

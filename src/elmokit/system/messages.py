@@ -43,7 +43,7 @@ def leads_out(path: Path) -> bool:
 def refuse_link_out(path: Path) -> None:
     """Raise FormatError for a symlink that leaves its folder. Only a file that the user names may be one."""
     if path.is_symlink() and leads_out(path):
-        raise FormatError(path, "is a link out of its folder, and is not followed; copy the file there")
+        raise FormatError(path, "is a symlink that leaves its folder, so it is not followed; copy the file there")
 
 
 def printable(text: str, *, limit: int | None = _MAX_SHOWN) -> str:
@@ -84,7 +84,7 @@ def join_names(names: Iterable[str]) -> str:
 def find_named(known: Mapping[str, _T], name: str, *, what: str) -> _T:
     """The thing of that name. Raises ValueError, suggesting the nearest name, if there is none."""
     if name not in known:
-        raise ValueError(f"no {what} {name!r}; {did_you_mean(name, known)}expected one of {', '.join(known)}")
+        raise ValueError(f"unknown {what} {name!r}; {did_you_mean(name, known)}expected one of {', '.join(known)}")
     return known[name]
 
 

@@ -28,8 +28,8 @@ _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
 _ORIGINALS = "fta"
 """In this folder, AllenNLP 0.x archives the files that a model was made from."""
 _ASSUMED = (
-    "the options are not with the weights: relu, clipping at 3, skip connections and at most 50 characters per token "
-    "are assumed, as in all released models"
+    "there are no options next to the weights: relu, clipping at 3, skip connections and at most 50 characters per "
+    "token are assumed, as in all released models"
 )
 
 
@@ -81,7 +81,7 @@ def _config(file: TorchFile, names: Names, said: BiLMConfig | None) -> BiLMConfi
     except ValueError as error:
         raise FormatError(file.path, str(error)) from error
     if config.num_filters == config.projection_dim:
-        raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
+        raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which is not supported")
     return config
 
 

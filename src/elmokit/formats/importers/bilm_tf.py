@@ -167,7 +167,7 @@ def _only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> P
     found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
     found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
     if not found:
-        raise IncompleteError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
+        raise IncompleteError(path, f"is or holds {weights}, but there is no options.json of bilm-tf next to it")
     return _only(path, found, "options.json files")
 
 
@@ -178,7 +178,7 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
         others = [file for file, kind in kinds.items() if kind in ADVICE]
         if others:
             raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
-        raise IncompleteError(path, "has an options.json, but there is no HDF5 file of weights with it")
+        raise IncompleteError(path, "has an options.json, but there is no HDF5 file of weights next to it")
     if len(found) == 1:
         return found[0]
     weights: list[Path] = []
@@ -307,7 +307,7 @@ def _read_weights(
         is_slot = name.rpartition("/")[0] in names  # a checkpoint's optimiser state: `char_embed/Adagrad`
         if name.startswith(_ROOTS) and name not in names and not is_slot:
             raise FormatError(
-                file.path, "is not called for by options.json: they are not a pair", part=f"tensor {name}"
+                file.path, "is not in the model that options.json describes: they are not a pair", part=f"tensor {name}"
             )
     return config, *read_native(table, file)
 

@@ -197,7 +197,7 @@ def sizes_of(file: WeightsFile, names: Names) -> dict[str, Any]:
     if gates != 4 * hidden:
         raise FormatError(file.path, f"has {gates} rows; expected four gates of {hidden} cells", part=f"tensor {layer}")
     if dim >= hidden:
-        reason = f"projects {hidden} cells to {dim}; elmokit reads projections to fewer"
+        reason = f"projects {hidden} cells to {dim}; elmokit supports only projections to fewer"
         raise FormatError(file.path, reason, part=f"tensor {layer}")
     return {
         "filters": tuple((width, number) for number, _, width in filters),
@@ -261,7 +261,7 @@ def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
     """
     config = weights.config
     if config.lookup is not None:
-        raise FormatError(folder, "the HDF5 format stores models that read bytes; this one reads words of a dictionary")
+        raise FormatError(folder, "the HDF5 format stores only models that read bytes; this one reads words")
     weights.without_softmax().check(folder)
     tensors = {name: np.asarray(weights.tensors[name], np.float32) for name in config.tensor_shapes()}
     options = json_text(folder / OPTIONS_NAME, _options_of(weights))

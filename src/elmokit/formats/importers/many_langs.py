@@ -45,7 +45,7 @@ _ARCHITECTURE: dict[str, Any] = {
 }
 """Settings that do not follow from the tensors, as in `cnn_50_100_512_4096_sample.json`."""
 _ASSUMED = (
-    "the JSON file of the architecture is not with the weights: relu, clipping at 3 and at most 50 characters per "
+    "there is no JSON file of the architecture next to the weights: relu, clipping at 3 and at most 50 characters per "
     "token are assumed, as in all released models"
 )
 
@@ -133,7 +133,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
     if not num_rows:
         return {}
     if not path.is_file() or leads_out(path):
-        reason = "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
+        reason = "is missing, or a symlink that leaves the model's folder; it numbers the rows of the weights"
         raise FormatError(path, reason)
     numbers: dict[str, int] = {}
     seen: set[int] = set()
@@ -150,7 +150,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
         numbers[symbol] = int(number)
         seen.add(int(number))
     if len(seen) < num_rows:
-        has = f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights"
+        has = f"has only {len(seen):,} of the row numbers from 0 to {num_rows - 1:,}"
         raise FormatError(path, f"{has}: it is cut short, or of another version of the model")
     return numbers
 

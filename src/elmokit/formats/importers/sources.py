@@ -113,7 +113,7 @@ class Sources:
             return wrong_kind(path, kind, expected="a model")
         found = join_names(f"{path.name} ({kind.value})" for path, kind in self.given.items())
         advice = [text for text in dict.fromkeys(ADVICE.get(kind) for kind in self.given.values()) if text]
-        return IncompleteError(self.path, "; ".join([f"holds no model that can be read: {found}", *advice]))
+        return IncompleteError(self.path, "; ".join([f"contains no model that elmokit can read: {found}", *advice]))
 
 
 def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:
@@ -148,7 +148,7 @@ def read_words(where: Path, config: BiLMConfig, kinds: dict[Path, FileKind], ris
     if config.lookup is None:
         return Words(vocabulary, None, files)
     if path is None or vocabulary is None:
-        raise FormatError(where, "reads words of a vocabulary, but there is no vocabulary with it, or more than one")
+        raise FormatError(where, "reads words of a vocabulary, but there is no vocabulary next to it, or more than one")
     if len(vocabulary) != config.lookup.num_words:
         reason = f"has {len(vocabulary)} tokens, but the table of words has {config.lookup.num_words} rows"
         raise FormatError(path, reason)
