@@ -107,7 +107,7 @@ def test_characters_and_words_below_each_other_are_read_as_the_text(tmp_path: Pa
 
 KOREAN = "나는 오늘 아침에 일찍 일어나서 밥을 먹었다"
 CUT_SHORT = "is not valid JSON: "
-NOTHING = "has no text of 5 successive words, so it would exclude nothing"
+NOTHING = "has no text of 5 consecutive words, so it would exclude nothing"
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ MARKED = "AT&T; 3 < 5 > 2 and [1] are text.\n\nHere is {0} among words.\n"
     ("text", "held_out", "warning"),
     [
         ("This is one of two.\n\nThis is the other one.\n", "0.5%", "only 6 tokens are held out; perplexities"),
-        *((MARKED.replace("{0}", markup), "0", "there is markup (<doc") for markup in MARKUP),
-        (f"{'no mark ' * 51}\n\nHere is a sentence.\n", "0", "95% of the tokens are dropped, in sentences of more th"),
+        *((MARKED.replace("{0}", markup), "0", "markup (<doc") for markup in MARKUP),
+        (f"{'no mark ' * 51}\n\nHere is a sentence.\n", "0", "95% of the tokens are dropped, because their"),
     ],
 )
 def test_an_unfit_corpus_is_warned_of(tmp_path: Path, capsys: Any, text: str, held_out: str, warning: str) -> None:

@@ -87,7 +87,7 @@ def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path:
     with pytest.raises(ValueError, match=r"single document.*use --lines .*use --held-out 0"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
-    with pytest.raises(ValueError, match="column is 'text', but texts in columns are read one by one"):
+    with pytest.raises(ValueError, match="the texts in column 'text' are read one by one"):
         Preparation(column="text", join_hyphens=True)
     path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
     assert [*column_texts(path, "text")] == ["Title\n\none\ntwo", " \n"]
@@ -224,7 +224,7 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
     arguments = ["--held-out", "10%", "--min-tokens", "2", "--language", "en", "--keep-duplicates", "--no-nfc"]
     assert main(["prepare", str(raw), "-o", str(folder), "--seed", "3", "--shard-megabytes", "1", *arguments]) == 0
     shown, warned = capsys.readouterr()
-    assert "differ by chance" in warned and "the corpus keeps decomposed characters (--no-nfc" in warned
+    assert "vary by chance" in warned and "the corpus keeps decomposed characters (--no-nfc" in warned
     for fact in ("82 sentences", "in 41 documents", "training ", "in 1 shard\n", "held out ", f"{folder}\n"):
         assert fact in shown
     options = json.loads((folder / "manifest.json").read_text())["options"]
@@ -247,9 +247,9 @@ def test_the_shares_that_were_dropped_and_held_out_are_shown(tmp_path: Path, cap
     command.insert(1, str(verse))
     assert main([*command, str(tmp_path / "long")]) == 0
     shown, warned = capsys.readouterr()
-    line = r"too long +1 sentences +120 tokens, 29\.4%; --max-tokens N keeps sentences of more than 100\n"
+    line = r"too long +1 sentences +120 tokens, 29\.4% \(more than 100 tokens; --max-tokens N raises the limit\)\n"
     assert re.search(line, shown)
-    assert "29% of the tokens are dropped, in sentences of more than 100 tokens: keep them with --max-tokens" in warned
+    assert "29% of the tokens are dropped, because their sentences have more than 100 tokens: keep them" in warned
     assert main([*command, str(tmp_path / "all"), "--max-tokens", "1000"]) == 0
     shown, warned = capsys.readouterr()
     assert "too long" not in shown and "are dropped" not in warned
@@ -267,7 +267,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     before = sorted(os.listdir(tmp_path))
     for name, arguments, message in (
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
-        ("empty", [], "empty: no sentence in the raw text"),
+        ("empty", [], "empty: the raw text has no sentences"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
         ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; use --lines (lines=True) if"),
         (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
@@ -332,7 +332,7 @@ def test_tokens_of_a_column_stay_as_they_are(tmp_path: Path, monkeypatch: pytest
     assert sorted(train(tmp_path / "lists")) == ["We do n't .", "We don't sat."]
     assert manifest.sources[0].documents == 2
     monkeypatch.setattr("elmokit.corpus.prepare.morphemes", lambda: tokenize)
-    with pytest.raises(ValueError, match="has tokens, which are not split into morphemes"):
+    with pytest.raises(ValueError, match="a column of tokens is not split into morphemes"):
         prepare([treebank], tmp_path / "ko", Preparation(language="ko", unit="morphemes", column="form"))
 
 
@@ -342,7 +342,7 @@ def test_lines_and_files_may_be_documents(tmp_path: Path, capsys: pytest.Capture
     assert main(command) == 2
     assert "use --lines (lines=True) if each line is a text" in capsys.readouterr().err
     assert main([*command, "--lines"]) == 0
-    assert "in 40 documents (a line each) in 1 file\n" in capsys.readouterr().out
+    assert "in 40 documents (one per line) in 1 file\n" in capsys.readouterr().out
     assert "good film number 3" in train(tmp_path / "lines") + held_out(tmp_path / "lines")
     books = [write(tmp_path / f"book{n}", f"This is book {n}.\n\nIt has two paragraphs, {n}.\n") for n in range(12)]
     command = ["prepare", *map(str, books), "-o", str(tmp_path / "books"), "--held-out", "30%"]

@@ -51,7 +51,7 @@ def test_the_command_says_what_the_vocabulary_covers_and_bad_input_leaves_nothin
     shown = capsys.readouterr().out
     for fact in ("3 sentences, 10 tokens, 7 types", "kept 2 types", "50.00% of the tokens; OOV rate 50.00%", str(path)):
         assert fact in shown
-    assert "longer than 48 bytes, and cut: 0 tokens (0.0000%)" in shown
+    assert "cut because they are longer than 48 bytes: 0 tokens (0.0000%)" in shown
     (tmp_path / "empty").write_bytes(b"\n \n")
     before = sorted(os.listdir(tmp_path))
     for name, arguments, message in (

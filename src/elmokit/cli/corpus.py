@@ -38,7 +38,7 @@ def add_prepare(parser: Parser) -> None:
     add("--held-out", metavar="SHARE", type=_share, help=share)
     exclude = "evaluation data (text, columns, JSON, JSON lines): drop sentences that share a passage with it"
     add("--exclude", metavar="FILE", nargs="+", action="extend", default=[], help=exclude)
-    words = "with --exclude: number of successive words that count as a shared passage (default: 10)"
+    words = "with --exclude: number of consecutive words that count as a shared passage (default: 10)"
     add("--exclude-words", metavar="N", type=int, help=words)
     add("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")
     megabytes = "megabytes of text per shard, before compression (default: 40)"
@@ -62,7 +62,7 @@ def _corpus_text(manifest: CorpusManifest) -> str:
     num_documents = sum(source.documents for source in manifest.sources)
     joined = f"{manifest.joined_words:>12,} of {manifest.broken_words:,} words broken at line ends"
     options, num_files = manifest.options, plural(len(manifest.sources), "file")
-    ends = "a row of the column each" if options.get("column") else "a line each" if options.get("lines") else ""
+    ends = "one per row of the column" if options.get("column") else "one per line" if options.get("lines") else ""
     documents = f"{plural(num_documents, 'document')} ({ends or 'blank lines end them'}) in {num_files}"
     lines = [
         f"{'read':24}{_amounts(manifest.sources)} in {num_files if options.get('document_per_file') else documents}",
@@ -80,7 +80,7 @@ def _dropped(reason: str, amount: Amount, manifest: CorpusManifest) -> str:
     from elmokit.corpus.manifest import TOO_LONG
 
     share = amount.tokens / sum(source.tokens for source in manifest.sources)
-    kept = f"; --max-tokens N keeps sentences of more than {manifest.options['max_tokens']}"
+    kept = f" (more than {manifest.options['max_tokens']} tokens; --max-tokens N raises the limit)"
     return f"{reason:24}{_amounts([amount])}, {share:.1%}{kept if reason == TOO_LONG else ''}"
 
 
@@ -117,7 +117,7 @@ def run_vocabulary(arguments: argparse.Namespace) -> None:
     print(f"kept {found.num_kept:,} types and {len(SPECIALS)} specials; the rarest has count {found.rarest_count:,}")
     print(f"coverage {found.coverage:.2%} of the tokens; OOV rate {1 - found.coverage:.2%}")
     share = found.num_cut_tokens / found.num_tokens
-    print(f"longer than 48 bytes, and cut: {found.num_cut_tokens:,} tokens ({share:.4%})")
+    print(f"cut because they are longer than 48 bytes: {found.num_cut_tokens:,} tokens ({share:.4%})")
     print(arguments.output)
 
 

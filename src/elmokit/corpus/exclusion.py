@@ -56,8 +56,8 @@ class Exclusion:
                     self._file_of.setdefault(passage, number)
             if not has_passage:
                 raise ValueError(
-                    f"{path}: has no text of {num_words} successive words, so it would exclude nothing; expected plain "
-                    "text, columns, JSON or JSON lines"
+                    f"{path}: has no text of {num_words} consecutive words, so it would exclude nothing; expected "
+                    "plain text, columns, JSON or JSON lines"
                 )
 
     def find(self, tokens: Iterable[str]) -> int | None:
@@ -84,7 +84,7 @@ def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
             for text in _texts_in_json(first, lines, path, number=number):
                 yield _words(tokenizer(text))
         except FormatError as error:
-            raise ValueError(f"{error}; put another line in front of plain text") from error
+            raise ValueError(f"{error}; if it is plain text, put another line in front of it") from error
         return
     for is_text, block in groupby(chain([first], lines), key=lambda line: bool(line.strip())):
         if is_text:

@@ -48,7 +48,7 @@ def held_out_file(path: Path) -> Path:
         return path
     found = _listed(path, "held_out", CorpusFile | None)
     if not found:
-        raise ValueError(f"{path} has no held-out text; prepare it with --held-out 0.5%, or name a file of text")
+        raise ValueError(f"{path} has no held-out text; prepare it with --held-out 0.5%, or give a text file")
     return found[0]
 
 
@@ -150,23 +150,23 @@ class CorpusManifest:
         if self.held_out is not None and self.held_out.tokens < MIN_HELD_OUT_TOKENS:
             warnings.append(
                 f"only {self.held_out.tokens:,} tokens are held out; perplexities measured on fewer than "
-                f"{MIN_HELD_OUT_TOKENS:,} differ by chance: hold out a larger share of the documents"
+                f"{MIN_HELD_OUT_TOKENS:,} vary by chance: hold out a larger share of the documents"
             )
         if self.marked_up * 1000 > self.train.sentences:
             warnings.append(
-                "there is markup (<doc ...>, &quot;, [[...]]), or what a wrong encoding made of letters (Ã¶), in "
-                f"{plural(self.marked_up, 'sentence')}, which models learn as other text: clean the raw text first"
+                f"markup (<doc ...>, &quot;, [[...]]) or letters damaged by a wrong encoding (Ã¶) are left in "
+                f"{plural(self.marked_up, 'sentence')}, and models would learn them: clean the raw text first"
             )
         share = self.dropped[TOO_LONG].tokens / sum(source.tokens for source in self.sources)
         if share > MOST_TOO_LONG:
             warnings.append(
-                f"{share:.0%} of the tokens are dropped, in sentences of more than {self.options['max_tokens']} "
-                "tokens: keep them with --max-tokens 1000 (max_tokens=1000); if the text has sentences without a mark "
-                "at their end, end each by a blank line, or use --lines"
+                f"{share:.0%} of the tokens are dropped, because their sentences have more than "
+                f"{self.options['max_tokens']} tokens: keep them with --max-tokens 1000 (max_tokens=1000); if "
+                "sentences have no mark at their end, put a blank line after each, or use --lines"
             )
         if not self.options.get("nfc", True):
             warnings.append(
                 "the corpus keeps decomposed characters (--no-nfc, or nfc=False), but --tokenize and Elmo.encode "
-                "compose the characters of raw text: give its models tokens that are spelt as in the corpus"
+                "compose the characters of raw text: give models trained on it tokens spelt as in the corpus"
             )
         return warnings

@@ -110,10 +110,10 @@ class Preparation:
                 "morphemes need Korean in NFC; use --language ko without --no-nfc, or language='ko' with nfc=True"
             )
         if self.lines and self.column is not None:
-            raise ValueError(f"lines and column ({self.column!r}) are both given; expected one of them")
+            raise ValueError(f"lines and column ({self.column!r}) are both given; expected only one of them")
         if self.join_hyphens and (self.lines or self.column is not None):
-            given = "lines are" if self.lines else f"column is {self.column!r}, but texts in columns are"
-            raise ValueError(f"{given} read one by one; words broken at line ends are joined in other text")
+            given = "lines" if self.lines else f"the texts in column {self.column!r}"
+            raise ValueError(f"{given} are read one by one, so broken words cannot be joined; leave out join_hyphens")
         if not 1 <= self.min_tokens <= self.max_tokens:
             limits = f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}"
             raise ValueError(f"{limits}; expected a minimum of at least 1, and a maximum not below it")
@@ -286,7 +286,7 @@ class _Sentences:
             for sentence in split_sentences(self._broken.join(text)):
                 yield sentence, self._tokenizer(sentence)
         elif self._options.unit == "morphemes":
-            raise ValueError(f"{path}: the column has tokens, which are not split into morphemes; leave out the unit")
+            raise ValueError(f"{path}: a column of tokens is not split into morphemes; leave out the unit")
         else:
             tokens = [unicodedata.normalize("NFC", token) for token in text] if self._options.nfc else text
             yield " ".join(text), tokens
@@ -372,7 +372,7 @@ def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str
 def _nothing_left(found: _Sentences) -> str:
     reasons = [f"{amount.sentences:,} {reason}" for reason, amount in found.dropped.items() if amount.sentences]
     if not found.num_documents and not reasons:
-        return "no sentence in the raw text; expected UTF-8 text (plain, .gz, .bz2 or .xz)"
+        return "the raw text has no sentences; expected UTF-8 text (plain, .gz, .bz2 or .xz)"
     advice = ""
     if found.dropped[TOO_LONG].sentences:
         advice = (
