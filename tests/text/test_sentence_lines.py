@@ -189,7 +189,7 @@ def test_text_with_a_few_marks_of_fields_and_programs_is_not_refused(path: Path,
 @pytest.mark.parametrize("text", ["A dog .\nThe mouse ran .\rA cat sat .\n", "1%\n2%\r3%\r\n", "a\nb\r\r\n"])
 def test_lines_of_old_macs_are_noticed_anywhere_but_in_tables(path: Path, text: str):
     path.write_text(text, newline="")
-    with pytest.raises(ValueError, match=r"t\.txt, line 2: its lines end as on old Macs; .* tr '\\r' '\\n'"):
+    with pytest.raises(ValueError, match=r"t\.txt, line 2: the file has the line ends of old Macs; .* tr '\\r' '\\n'"):
         list(sentence_lines(path))
     path.write_text('id,text\n1,"a\rb"\n', newline="")
     assert list(sentence_lines(path, column="text")) == ["a b"]
@@ -212,7 +212,7 @@ def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text
 
 def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
     path.write_text(BOOK)
-    with pytest.warns(UserWarning, match="look broken at a width, .* embed --split-sentences join them") as warned:
+    with pytest.warns(UserWarning, match="look wrapped at a fixed width, .* embed --split-sentences join") as warned:
         list(sentence_lines(path, raw_text=True))
     assert len(warned) == 1
     list(prose_lines(path))  # warnings are errors in these tests

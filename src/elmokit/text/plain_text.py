@@ -225,14 +225,14 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
     if attached is not None:
         return (
             f"{name} looks like raw text: words have marks at their ends, such as {first_token(attached)}, but models "
-            "know tokenised text, where spaces separate them. Use --tokenize, or raw_text=True, where a command has "
-            "it. For vocabulary and pretrain, run elmokit prepare first and give its folder; embed "
-            "--split-sentences reads a book"
+            "expect tokenised text, with spaces in front of marks. Use --tokenize, or raw_text=True, if the command "
+            "has it. For vocabulary and pretrain, run elmokit prepare first and give its folder; for a book, use embed "
+            "--split-sentences"
         )
     if _is_wrapped(lines):
         return (
-            f"the lines of {name} look broken at a width, but each is read as a sentence; elmokit prepare and embed "
-            "--split-sentences join them"
+            f"the lines of {name} look wrapped at a fixed width, but each is read as a sentence; elmokit prepare and "
+            "embed --split-sentences join them"
         )
     breaks = [sum(" " in after for after in split_sentences(line)[1:]) for line in written]
     several = [line for line, num_breaks in zip(written, breaks, strict=True) if num_breaks]

@@ -101,7 +101,7 @@ def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, as_t
     if not (as_text or is_terminal(path)):  # typed lines are answered one by one
         lines, head = with_head(lines)
         if other := other_than_text(head, has_columns=has_columns):
-            override = "--as-text, or as_text=True, reads the file as text all the same"
+            override = "--as-text, or as_text=True, reads the file as text anyway"
             raise ValueError(f"{shown_name(path)} looks like {other}. {override}")
     for number, line in enumerate(lines, start=1):
         if "\r" in line:  # only cells of tables may contain it

@@ -79,7 +79,7 @@ class DictionarySpelling:
             raise ValueError("there is neither a dictionary of words nor one of characters")
         padding = self.symbols.get(_PADDING_SYMBOL)
         if any(number == padding and symbol != _PADDING_SYMBOL for symbol, number in self.symbols.items()):
-            raise ValueError(f"the dictionary of characters has another character with the number of {_PADDING_SYMBOL}")
+            raise ValueError(f"the dictionary of characters gives another character the number of {_PADDING_SYMBOL}")
 
     @property
     def limit(self) -> str:

@@ -97,7 +97,7 @@ def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSent
         found = "numbers the words" if is_numbered else f"is {first_token(words[0])} in a whole sentence"
         raise ValueError(
             f"{head[0].line(0)}: the first column {found}; expected the words there: remove the columns before them "
-            r"(for one that a tab ends: cut -f 2-)"
+            r"(if they end with a tab: cut -f 2-)"
         )
     yield from chain(head, sentences)
 

@@ -191,7 +191,7 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
             raise ValueError(f"{where}: the header has no column {wanted}; it has {there_are}")
         alike = header if found[0] < len(header) else spelt[len(header) :]
         if alike.count(spelt[found[0]]) > 1:
-            raise ValueError(f"{where}: the header has two columns {spelt[found[0]]}; expected one, rename the other")
+            raise ValueError(f"{where}: the header has two columns named {spelt[found[0]]}; rename one of them")
         positions.append(found[0] % len(header))
     return positions
 
