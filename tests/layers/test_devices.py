@@ -10,7 +10,7 @@ from elmokit.layers.parallel import run_in_parallel
 
 @pytest.mark.parametrize("name", ["nonsense", "", "cuda:x", "cuda:99", "meta", "vulkan", "hpu", "opengl"])
 def test_a_device_that_is_not_there_is_one_sentence(name: str):
-    with pytest.raises(ValueError, match=f"^device '{name}' cannot be used here; there is cpu"):
+    with pytest.raises(ValueError, match=f"^device '{name}' cannot be used here; available: cpu"):
         find_device(name)
 
 
@@ -22,7 +22,7 @@ def test_the_default_is_the_gpu_if_there_is_one_and_those_that_are_there_are_nam
     assert find_device(torch.device("cpu")) == torch.device("cpu")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert find_device("cuda:1") == torch.device("cuda", 1)
-    with pytest.raises(ValueError, match="^device 'cuda:2' cannot be used here; there is cpu, cuda:0, cuda:1, mps$"):
+    with pytest.raises(ValueError, match="^device 'cuda:2' cannot be used here; available: cpu, cuda:0, cuda:1, mps$"):
         find_device("cuda:2")
 
 

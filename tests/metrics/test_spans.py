@@ -152,7 +152,7 @@ def test_the_predicate_is_left_out_with_its_continuation_and_predicates_are_comp
     result = score_roles(gold=[["B-V", "B-A1"], ["B-A0", "B-V"]], predicted=[["B-V", "B-A1"], ["O", "O"]])
     assert result.overall == matches(1, 1, 2)  # the arguments of a predicate that is not found are missed
     assert (result.num_predicates, result.num_perfect) == (2, 1)
-    with pytest.raises(ValueError, match="0 predictions for 1 predicates; expected as many of each"):
+    with pytest.raises(ValueError, match="0 predictions for 1 predicates; expected one for each predicate"):
         score_roles(gold=[["B-V"]], predicted=[])
 
 

@@ -75,7 +75,7 @@ def test_gradients_reach_every_weight() -> None:
 def test_padding_inside_a_sentence_a_wrong_shape_and_a_state_of_other_rows_are_refused() -> None:
     bilm, batch = random_bilm(CONFIG), ids([["a", "b"]])
     batch[0, 1] = 0
-    with pytest.raises(ValueError, match="padding goes after a sentence's end"):
+    with pytest.raises(ValueError, match="expected padding only after the last one"):
         bilm(batch)
     with pytest.raises(ValueError, match=r"expected \(sentences, tokens, 50\)"):
         bilm(torch.ones(2, 3, 20, dtype=torch.int32))

@@ -39,7 +39,7 @@ def find_device(given: str | torch.device | None) -> torch.device:
             return device
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     gpus += ["mps"] if torch.backends.mps.is_available() else []
-    raise ValueError(f"device {str(given)!r} cannot be used here; there is {', '.join(['cpu', *gpus])}")
+    raise ValueError(f"device {str(given)!r} cannot be used here; available: {', '.join(['cpu', *gpus])}")
 
 
 def describe_machine(device: torch.device) -> str:

@@ -16,7 +16,7 @@ def sentence_lengths(mask: Bool[Tensor, "B T"]) -> Int[Tensor, " B"]:
     gaps = (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
     if gaps.any():
         raise ValueError(
-            f"sentence {int(gaps.nonzero()[0])} has padding before a token; padding goes after a sentence's end"
+            f"sentence {int(gaps.nonzero()[0])} has padding before a token; expected padding only after the last one"
         )
     return mask.sum(dim=1)
 

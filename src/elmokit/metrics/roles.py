@@ -47,7 +47,7 @@ def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     predicates.) Raises ValueError if there are more or fewer predictions than predicates.
     """
     if len(gold) != len(predicted):
-        raise ValueError(f"{len(predicted)} predictions for {len(gold)} predicates; expected as many of each")
+        raise ValueError(f"{len(predicted)} predictions for {len(gold)} predicates; expected one for each predicate")
     true, found = _items(gold), _items(predicted)
     imperfect = {number for role, number, _ in true ^ found if role != _PREDICATE}
     by_role = scores_by_label(gold=true, predicted=found)

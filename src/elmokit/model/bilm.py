@@ -177,7 +177,7 @@ class BiLM(nn.Module):
 def spelling_of(config: BiLMConfig, dictionaries: DictionarySpelling | None) -> Spelling:
     """The dictionaries of a config with a `lookup`, or else the tokens' bytes. Raises ValueError unless they fit."""
     if (config.lookup is None) != (dictionaries is None):
-        raise ValueError("a model with a lookup, and no other, needs the dictionaries that its tokens are looked up in")
+        raise ValueError("expected dictionaries for a model with a lookup, and none for any other model")
     return dictionaries or ByteSpelling(config.max_characters_per_token)
 
 

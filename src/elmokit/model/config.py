@@ -43,9 +43,9 @@ class LookupConfig:
     def __post_init__(self) -> None:
         if bool(self.num_words) != bool(self.word_dim) or not (self.num_words or self.num_symbols):
             sizes = f"{self.num_words} words of width {self.word_dim} and {self.num_symbols} characters"
-            raise ValueError(f"lookup has {sizes}; expected words with a width, or characters, or both")
+            raise ValueError(f"lookup has {sizes}; expected words of at least width 1, or characters, or both")
         if self.num_symbols and self.padding_symbol >= self.num_symbols:
-            raise ValueError(f"lookup.padding_symbol is {self.padding_symbol}, of {self.num_symbols} characters")
+            raise ValueError(f"lookup.padding_symbol is {self.padding_symbol}; expected less than {self.num_symbols}")
 
     @property
     def num_word_rows(self) -> int:
@@ -123,7 +123,7 @@ class BiLMConfig:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
         width = self.token_width
         if self.lookup is not None and not self.lookup.projects and width != self.projection_dim:
-            raise ValueError(f"projection_dim is {self.projection_dim}, but vectors of {width} are not projected")
+            raise ValueError(f"projection_dim is {self.projection_dim}; without lookup.projects, expected {width}")
         for name in ("cell_clip", "projection_clip"):
             value = getattr(self, name)
             if value is not None and not value > 0:

@@ -83,9 +83,9 @@ class Weights:
         tables = {"words": (spelling.words, lookup.num_words), "characters": (spelling.symbols, lookup.num_symbols)}
         for what, (numbers, most) in tables.items():
             if bool(numbers) != bool(most) or not all(0 <= number < most for number in numbers.values()):
-                raise FormatError(path, f"the dictionary has other numbers of {what} than 0 to {most - 1}")
+                raise FormatError(path, f"the numbers of the {what} in the dictionary are not 0 to {most - 1}")
         if spelling.padding_id != lookup.padding_id:
-            raise FormatError(path, "the dictionary has another number for the padding than the config")
+            raise FormatError(path, "the padding has different numbers in the dictionary and in the config")
 
     def check_softmax(self, path: Path) -> None:
         """Raise FormatError, naming `path`, if the softmax does not have one row per token of the vocabulary."""
