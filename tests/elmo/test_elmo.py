@@ -197,7 +197,7 @@ def test_it_moves_between_devices_that_are_there():
     expected = elmo.encode(SENTENCES)
     assert elmo.to("cpu") is elmo and elmo.device == torch.device("cpu")
     assert_same(elmo.encode(SENTENCES), expected)
-    with pytest.raises(ValueError, match="device 'nonsense' cannot be used here; there is cpu"):
+    with pytest.raises(ValueError, match="device 'nonsense' cannot be used here; available: cpu"):
         elmo.to("nonsense")
 
 
@@ -236,13 +236,13 @@ def test_normalised_vectors_have_length_1_similarities_are_their_products_and_te
     assert Elmo.similarity(pooled[0], pooled[0]) == pytest.approx(1.0)
     large = (pooled * 300).astype(np.float16)  # as in the files of save_vectors
     assert Elmo.similarity(large[0], large[0]) == pytest.approx(1.0, abs=1e-6)
-    with pytest.raises(ValueError, match=r"vectors of shapes \(1, 3\) and \(2, 4\); expected .* of one width"):
+    with pytest.raises(ValueError, match=r"vectors of shapes \(1, 3\) and \(2, 4\); expected .* of equal widths"):
         Elmo.similarity(np.ones((1, 3)), np.ones((2, 4)))
     with pytest.raises(ValueError, match=r"vectors of shapes \(3, 2, 12\) and \(2, 12\); expected \(N, width\)"):
         Elmo.similarity(ELMO.encode("the cat", layers="all"), ELMO.encode("the cat"))
     for layers in ("top", "all"):
         sentences: Any = ELMO.encode(SENTENCES, layers=layers)
-        with pytest.raises(ValueError, match="sentences of several lengths are not one array; give one, or use"):
+        with pytest.raises(ValueError, match="sentences of different lengths are not an array; give one, or use"):
             Elmo.similarity(sentences, sentences)
     vectors = ELMO.encode(SENTENCES, convert_to_tensor=True)
     assert all(isinstance(tensor, torch.Tensor) for tensor in vectors)
@@ -253,7 +253,7 @@ def test_normalised_vectors_have_length_1_similarities_are_their_products_and_te
 
 def test_weights_in_the_place_of_the_vocabulary_are_refused(tiny_bilms: tuple[Path, Path]):
     weights: Any = tiny_bilms[1] / "weights.hdf5"
-    with pytest.raises(ValueError, match=r"give the weights of a pair by weights=\.\.\., or to from_pretrained"):
+    with pytest.raises(ValueError, match=r"give the weights of an options\.json as weights=\.\.\., or use from"):
         Elmo(tiny_bilms[0], weights)
 
 

@@ -69,7 +69,7 @@ def test_gradients_flow_into_the_bilm_on_request():
         assert not embedding(SENTENCES).mixes[0].requires_grad
     later = new_embedding().train()
     later.requires_grad_(True)
-    with pytest.warns(UserWarning, match="but get none from here; to train it, set trains_bilm = True"):
+    with pytest.warns(UserWarning, match="but this module gives them none; to train it, set trains_bilm = True"):
         later(SENTENCES).mixes[0].sum().backward()
     later.trains_bilm = True
     later.train()(SENTENCES).mixes[0].square().sum().backward()
@@ -123,9 +123,9 @@ def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
 def test_rescaled_layers_are_as_large_as_each_other():
     bilm = random_bilm(BILM_CONFIG)
     embedding = ElmoEmbedding(bilm, rescale=True, dropout_rate=0.0)
-    with pytest.warns(UserWarning, match=r"no scales are measured; call measure_scales\(sentences\) first"):
+    with pytest.warns(UserWarning, match=r"no scales were measured; call measure_scales\(sentences\) first"):
         before = embedding(SENTENCES).mixes[0]
-    with pytest.raises(ValueError, match="no tokens to measure scales of"):
+    with pytest.raises(ValueError, match="no tokens to measure the scales on"):
         embedding.measure_scales([])
     embedding.measure_scales([sentence for sentence in SENTENCES if sentence])
     layers = torch.from_numpy(np.concatenate(Elmo(bilm).encode(SENTENCES, layers="all"), axis=1))

@@ -122,7 +122,7 @@ def test_directions_that_are_not_asked_for_or_not_there_are_left_out() -> None:
     assert forward.backward is None and list(forward.directions) == ["forward"]
     (backward,) = toy_elmo().surprisal([["a"]], direction="backward")
     assert backward.forward is None
-    with pytest.raises(ValueError, match="direction is 'forward'; backward was computed"):
+    with pytest.raises(ValueError, match="direction is 'forward'; expected a computed one: backward"):
         backward.bits()
     (result,) = ONE_DIRECTION.surprisal([["a"]])
     assert list(result.directions) == ["forward"]

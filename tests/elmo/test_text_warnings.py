@@ -74,7 +74,7 @@ def test_what_a_model_has_read_is_not_warned_of() -> None:
 
 
 def test_whatever_reads_text_looks_at_it_and_the_warning_points_at_the_caller() -> None:
-    with pytest.warns(UserWarning, match="written in Hangul, but this model has") as caught:
+    with pytest.warns(UserWarning, match="written in Hangul, but this model was") as caught:
         toy_elmo().encode(KOREAN)
         toy_elmo().encode_sentences(KOREAN)
         toy_elmo().surprisal(KOREAN)

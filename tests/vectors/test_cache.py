@@ -110,7 +110,7 @@ def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path:
     with pytest.raises(ValueError, match=rf"{rows.name}: sentence 4: .* not finite{mend}"):
         damaged(SENTENCES)
     save_vectors(rows, [["a"]], [np.zeros((3, 1, 12))], overwrite=True)
-    with pytest.raises(ValueError, match=rf"{keys.name} does not fit {rows.name}{mend}"):
+    with pytest.raises(ValueError, match=rf"{keys.name} does not match {rows.name}{mend}"):
         CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 
 

@@ -187,7 +187,7 @@ def test_a_text_that_changes_while_it_is_embedded_is_noticed(
         return found
 
     monkeypatch.setattr(embed, "_survey", change)
-    with pytest.raises(ValueError, match=r"out\.npy: the text has changed since it was read first; start over"):
+    with pytest.raises(ValueError, match=r"out\.npy: the text has changed since it was first read; start over"):
         embed_file(ELMO, text, tmp_path / "out.npy")
 
 

@@ -148,19 +148,19 @@ def test_files_of_input_whose_other_columns_have_changed_are_refused_and_those_o
                 embed_all(tmp_path / "in.parquet", tmp_path / "out")
     assert done[0].was_there
     (tmp_path / "in.parquet").rename(tmp_path / "b.parquet")
-    with pytest.warns(UserWarning, match=r"out has files of other input, 1 in all: in-00000.parquet"):
+    with pytest.warns(UserWarning, match=r"out has files from other input, 1 in all: in-00000.parquet"):
         embed_all(tmp_path / "b.parquet", tmp_path / "out")
 
 
 def test_folders_without_input_or_that_are_the_input_are_refused(tmp_path: Path, corpus: Path):
     (tmp_path / "empty").mkdir()
-    for unread in ("", "; its folders are not read: year=1850"):
+    for unread in ("", "; subfolders are not read: year=1850"):
         with pytest.raises(FileNotFoundError, match=rf"empty has no file that ends in \.parquet{unread}$"):
             list_pieces(tmp_path / "empty", tmp_path / "out")
         (tmp_path / "empty" / "year=1850").mkdir(exist_ok=True)
     (tmp_path / "empty" / "._a.parquet").write_bytes(b"of macOS")
     (corpus / "a.parquet").rename(tmp_path / "empty" / "a.PARQUET")
-    with pytest.warns(UserWarning, match=r"empty has folders that are not read: year=1850$"):
+    with pytest.warns(UserWarning, match=r"subfolders of .*empty are not read: year=1850$"):
         assert [piece.input.name for piece in list_pieces(tmp_path / "empty", tmp_path / "new")] == ["a.PARQUET"]
     with pytest.raises(ValueError, match=r"in is the folder of the input; choose another folder for the vectors"):
         list_pieces(corpus, corpus)

@@ -130,8 +130,8 @@ class Elmo:
         else:
             if vocabulary is not None or softmax is not None:
                 raise ValueError(
-                    f"{model} was given with a vocabulary (the second argument) or a softmax, which belong to a BiLM; "
-                    "give the weights of a pair by weights=..., or to from_pretrained(options, weights)"
+                    f"{model} was given with a vocabulary (the second argument) or a softmax, which only a BiLM takes; "
+                    "give the weights of an options.json as weights=..., or use from_pretrained(options, weights)"
                 )
             self._device = find_device(device)
             check_precision(precision, self._device)  # before anything is read
@@ -425,9 +425,9 @@ class Elmo:
         try:
             first, second = np.shape(one), np.shape(other)
         except ValueError as error:
-            raise ValueError("sentences of several lengths are not one array; give one, or use `pooling`") from error
+            raise ValueError("sentences of different lengths are not an array; give one, or use `pooling`") from error
         if first[-1:] != second[-1:] or not {len(first), len(second)} <= {1, 2}:
-            raise ValueError(f"vectors of shapes {first} and {second}; expected (N, width) or (width,), of one width")
+            raise ValueError(f"vectors of shapes {first} and {second}; expected (N, width) or (width,) of equal widths")
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
 
     def nearest(
@@ -521,7 +521,7 @@ class Elmo:
         """
         before, after = tokens_of_each(prefixes), tokens_of_each(continuations)
         if len(before) != len(after):
-            raise ValueError(f"{len(before)} prefixes, but {len(after)} continuations; expected as many of each")
+            raise ValueError(f"{len(before)} prefixes, but {len(after)} continuations; expected one for each prefix")
         found = self.surprisal_model().read_conditional(zip(before, after, strict=True), direction)
         return list(counted(found, progress_bar(unit="pair", total=len(before), show=show_progress_bar)))
 

@@ -156,7 +156,7 @@ class ElmoEmbedding(nn.Module):
         layers, mask = self._layers(sentences)
         if self.scales is not None:
             if self.training and bool((self.scales == 1).all()):
-                warn_caller("rescale is True, but no scales are measured; call measure_scales(sentences) first")
+                warn_caller("rescale is True, but no scales were measured; call measure_scales(sentences) first")
             layers = layers / self.scales[:, None, None, None]
         if isinstance(self.layers, int):
             layers = layers[self.layers][None]
@@ -191,7 +191,7 @@ class ElmoEmbedding(nn.Module):
             squares += layers.double().square().sum(dim=(1, 2, 3))
             num_values += layers[0].numel()
         if not num_values:
-            raise ValueError("there are no tokens to measure scales of; expected sentences of the training set")
+            raise ValueError("there are no tokens to measure the scales on; expected sentences of the training set")
         self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
 
     def _layers(self, sentences: Ids | Sequence[Sequence[str]]) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
@@ -211,10 +211,10 @@ class ElmoEmbedding(nn.Module):
         sentences = sentences.cpu()
         self.bilm.check_ids(sentences)
         if (sentences[:, :1] == self.boundaries[0]).all(dim=2).any():
-            raise ValueError("character ids begin with a boundary, which is added here; leave out add_boundaries=True")
+            raise ValueError("the ids have boundaries, but this module adds them; leave out add_boundaries=True")
         mask = (sentences > 0).any(dim=2)
         if self.training and not self.trains_bilm and any(value.requires_grad for value in self.bilm.parameters()):
-            unreached = "the biLM's parameters require gradients, but get none from here"
+            unreached = "the biLM's parameters require gradients, but this module gives them none"
             warn_caller(f"{unreached}; to train it, set trains_bilm = True")
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
             bounded = with_boundaries(sentences.long(), self.boundaries, mask)

@@ -106,7 +106,7 @@ class SentenceSurprisal:
 
     def _side(self, direction: str) -> DirectionSurprisal:
         if direction not in self.directions:
-            raise ValueError(f"direction is {direction!r}; {' and '.join(self.directions)} was computed")
+            raise ValueError(f"direction is {direction!r}; expected a computed one: {', '.join(self.directions)}")
         return self.directions[direction]
 
 
@@ -341,8 +341,8 @@ def _check_tokens(sentences: Iterable[Sequence[str]]) -> None:
     token = next((token for sentence in sentences for token in sentence if not NOT_IN_A_TOKEN.isdisjoint(token)), None)
     if token is not None:
         raise ValueError(
-            f"the token {token[:40]!r} has white space in it, which no vocabulary knows; expected sentences that are "
-            "strings or lists of tokens"
+            f"the token {token[:40]!r} contains white space, so no vocabulary has it; expected sentences as strings or "
+            "lists of tokens"
         )
 
 

@@ -87,7 +87,7 @@ def _script(model: TextWarnings, tokens: list[str]) -> str | None:
         f"use {bundled}, which was trained on it" if bundled else "train a model on such text (docs/pretraining.md)"
     )
     shown = "Chinese characters" if script == "CJK" else script.title()
-    return f"most of this text is written in {shown}, but {model.name} has read almost no {shown}; {advice}"
+    return f"most of this text is written in {shown}, but {model.name} was trained on almost no {shown}; {advice}"
 
 
 def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:
@@ -112,8 +112,8 @@ def _decomposed(model: TextWarnings, tokens: list[str]) -> str | None:
     if not found or not all(unicodedata.is_normalized("NFC", token) for token in model.frequent):
         return None
     return (
-        f"{len(found):,} of {len(tokens):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
-        f"{model.name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
+        f"{len(found):,} of {len(tokens):,} tokens are not in Unicode NFC, such as syllables in NFD, but "
+        f"{model.name} was trained on NFC; normalise the text with unicodedata.normalize('NFC', text)"
     )
 
 
@@ -124,8 +124,8 @@ def _escaped_marks(model: TextWarnings, tokens: list[str]) -> str | None:
         return None
     for token, mark in TREEBANK_MARKS.items():
         if token in written and mark in known and token not in known:
-            said = f"the text has marks as the Penn Treebank writes them, such as {token}"
-            return f"{said}, where {model.name} has read {mark}; replace them"
+            said = f"the text has marks of the Penn Treebank, such as {token}"
+            return f"{said}, but {model.name} was trained on {mark}; replace them"
     return None
 
 
@@ -136,7 +136,7 @@ def _bare_words(model: TextWarnings, tokens: list[str]) -> str | None:
         return None
     if not _has_capitals(frequent) or MARKS.isdisjoint(frequent):
         return None
-    read = f"{model.name} has read running text, which has both; give it the text as it was written"
+    read = f"{model.name} was trained on text with both; give it the text as it was written"
     return f"the text has neither capitals nor marks (. , ? !), but {read}"
 
 
@@ -157,8 +157,8 @@ def _not_single(model: TextWarnings, tokens: list[str]) -> str | None:
         return None
     return (
         f"{len(found):,} of {len(tokens):,} tokens are empty or contain spaces, such as "
-        f"{printable(repr(found[0]), limit=40)}; no model has read such tokens: give sentences as strings, or as lists "
-        "with one string for each token"
+        f"{printable(repr(found[0]), limit=40)}; no model was trained on such tokens: give sentences as strings, or as "
+        "lists with one string for each token"
     )
 
 

@@ -224,7 +224,7 @@ def only_column(groups: Groups, names: Sequence[str]) -> str:
         if columns.count(name) == 1:
             return name
     if twice := [name for name in names if name in columns]:
-        raise FormatError(groups.path, f"has two columns {twice[0]}; expected one, rename the other")
+        raise FormatError(groups.path, f"has two columns named {twice[0]}; rename one of them")
     wanted, there = " or ".join(names), join_names(columns) or "none"
     raise FormatError(groups.path, f"has no column {wanted}; its columns are {there}")
 

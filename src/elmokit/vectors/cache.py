@@ -118,7 +118,7 @@ class CachedActivations:
 
     def _encode(self, sentences: list[Sequence[str]]) -> list[Float16[np.ndarray, "L T E"]]:
         if self.elmo.fingerprint() != self._fingerprint:
-            raise ValueError("the biLM's weights have changed since this cache was opened; open it anew")
+            raise ValueError("the biLM's weights have changed since this cache was opened; open it again")
         encoded = self.elmo.encode(sentences, layers="all", show_progress_bar=False)
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):
@@ -163,7 +163,7 @@ class CachedActivations:
                 raise ValueError(f"{error}; {_how_to_mend(path)}") from None
             same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)
             if keys.shape != (len(piece), 2) or keys.dtype != np.uint64 or not same_layers:
-                raise ValueError(f"{keys_path} does not fit {path.name}; {_how_to_mend(path)}")
+                raise ValueError(f"{keys_path} does not match {path.name}; {_how_to_mend(path)}")
             self._pieces[path] = piece
             for number, key in enumerate(keys):
                 self._kept.setdefault(key.tobytes(), (path, number))

@@ -65,7 +65,7 @@ def embed_types(
     """
     output = expanded(output_path)
     if output.suffix not in _WRITERS:
-        raise ValueError(f"{output}: vectors of words are text; expected a name that ends in {' or '.join(_WRITERS)}")
+        raise ValueError(f"{output}: word vectors are text; expected a name that ends in {' or '.join(_WRITERS)}")
     layers = as_layers(layers, top=elmo.config.num_layers)
     if layers == "all":
         raise ValueError(
@@ -83,7 +83,7 @@ def embed_types(
         words = [word for word, count in counts.most_common() if count >= min_count]
         if not words:
             raise ValueError(
-                f"no word of {shown_name(source.path)} occurs {min_count} times; lower --min-count, or min_count"
+                f"no word of {shown_name(source.path)} occurs at least {min_count} times; lower --min-count (min_count)"
             )
         if output.suffix == ".vec":
             check_word2vec(words)

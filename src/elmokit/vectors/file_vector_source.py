@@ -35,8 +35,8 @@ class FileVectorSource:
         sentences = self._vectors.sentences()
         if sentences is None:
             raise FileNotFoundError(
-                f"{tokens_path(self.path)}: there is no such file, nor {self._vectors.text_path}; one of them has to "
-                f"hold the sentences of {self.path.name}, one per line (see docs/vectors.md)"
+                f"neither {tokens_path(self.path)} nor {self._vectors.text_path} exists; one of them must contain the "
+                f"sentences of {self.path.name}, one per line (see docs/vectors.md)"
             )
         self._numbers: dict[tuple[str, ...], int] = {}
         for number, sentence in enumerate(sentences):

@@ -159,7 +159,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
     layout = recognise(path)
     endings = ", ".join(ending for ending, known in BY_ENDING.items() if known.read is not None)
     if layout is None:
-        by_name = "; its datasets are not numbered from 0, perhaps named by sentences: read them with h5py"
+        by_name = "; its datasets are not numbered from 0, perhaps named after sentences: read them with h5py"
         hint = by_name if _start(path).startswith(SIGNATURE) else ""
         raise FormatError(path, f"holds no vectors; expected a file of `elmokit embed` ({endings}){hint}")
     if layout.read is None:
@@ -232,13 +232,13 @@ class StoredVectors:
         is_ours = self.text_path == tokens_path(self.path)
         lines = list(read_lines(self.text_path, keep_marks=is_ours))  # a user's text is read as `embed` read it
         if len(lines) != len(self):
-            raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
+            raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} has {len(self):,}")
         tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string
         sentences = [[tokens_once.setdefault(token, token) for token in split_tokens(line)] for line in lines]
         lengths = self._arrays.lengths().tolist()
         for number, (tokens, length) in enumerate(zip(sentences, lengths, strict=True), start=1):
             if len(tokens) != length:
-                sizes = f"has {len(tokens)} tokens, but {self.path.name} {length} vectors"
+                sizes = f"has {len(tokens)} tokens, but {self.path.name} has {length} vectors"
                 raise FormatError(self.text_path, f"{sizes}: {first_token(lines[number - 1])}", part=f"line {number}")
         return sentences
 

@@ -240,7 +240,7 @@ def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], *, start: int
 
 def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str) -> Shaped[np.ndarray, "..."]:
     if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.header_offset < 0:
-        raise FormatError(path, "is compressed or encrypted; expected a plain array, as of numpy.savez", part=part)
+        raise FormatError(path, "is compressed or encrypted; expected a plain array, as in numpy.savez", part=part)
     file.seek(entry.header_offset)
     local = file.read(_LOCAL_HEADER_BYTES)  # it repeats the lengths of the name and the extra field
     name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")

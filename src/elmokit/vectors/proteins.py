@@ -86,8 +86,8 @@ def _warn_of_words(elmo: Elmo) -> None:
     words = [token for token in frequent if len(token) > 1]
     if len(words) > len(frequent) / 2:
         warn_caller(
-            f"{elmo.name or 'this model'} is a model of words, such as {first_token(words[-1])}, which has read no "
-            "proteins; residues need a model of residues, such as SeqVec (docs/formats.md)"
+            f"{elmo.name or 'this model'} is a model of words, such as {first_token(words[-1])}, not trained on "
+            "proteins; use a model of residues, such as SeqVec (docs/formats.md)"
         )
 
 
@@ -146,7 +146,7 @@ def _header_name(header: str, *, where: str) -> str:
 def _sequence(residues: list[str], *, where: str) -> str:
     sequence = "".join(residues).removesuffix("*")
     if not sequence:
-        raise ValueError(f"{where}: the header is followed by no sequence")
+        raise ValueError(f"{where}: no sequence follows the header")
     if "*" in sequence:
         raise ValueError(f"{where}: the sequence has a stop, '*', before its end")
     return sequence

@@ -51,8 +51,8 @@ def save_vectors(
             raise ValueError(f"sentence {number} is the string {first_token(sentence)}; expected a list of tokens")
         if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
             raise ValueError(
-                "a token is empty, or has white space, NUL, half of a character or, at its beginning, a byte order "
-                f"mark in it: {list(sentence)}"
+                "a token is empty, contains white space, NUL or half of a character, or begins with a byte order "
+                f"mark: {list(sentence)}"
             )
     check_is_new(path, offsets_path(path), tokens_path(path), overwrite=overwrite)
     with lock(path), atomic_write(tokens_path(path)) as text_path:

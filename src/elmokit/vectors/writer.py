@@ -166,7 +166,7 @@ class Writer:
                 )
 
     def _text_has_changed(self) -> ValueError:
-        return ValueError(f"{self.output}: the text has changed since it was read first; start over")
+        return ValueError(f"{self.output}: the text has changed since it was first read; start over")
 
     def _check_space(self, num_bytes: int) -> None:
         free = shutil.disk_usage(self.output.parent).free
