@@ -37,13 +37,13 @@ _PARTS = ("estimate", "low", "high", "unchanged", "p", "q")
 
 def add_change(parser: Parser) -> None:
     add = parser.add_argument
-    text = "one sentence per line: a file, a folder of files, or one that prepare wrote"
+    text = "one sentence per line: a file, a folder of files, or a folder that prepare wrote"
     add("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
     add("second", type=Path, metavar="CORPUS2", help="the later text")
     words = parser.add_mutually_exclusive_group()
     given_words = "one word per line, with its other forms after a space; - for stdin (default: frequent words)"
     words.add_argument("--words", metavar="FILE", help=given_words)
-    stop_words = "without --words: words to leave out, separated by spaces or line ends; en: function words"
+    stop_words = "without --words: words to leave out, separated by spaces or line breaks; en: function words"
     words.add_argument("--stop-words", metavar="FILE", help=stop_words)
     parser.add_model(has_default=True)
     add("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
@@ -98,9 +98,9 @@ def run_change(arguments: argparse.Namespace) -> None:
 
 def add_neighbours(parser: Parser) -> None:
     add = parser.add_argument
-    add("text", metavar="TEXT", help="a sentence, which is tokenised")
-    add("--word", metavar="W", required=True, help="its word; the first, if it has several")
-    corpus = "where to look: one sentence per line (plain or compressed), a folder of such files, or one of prepare"
+    add("text", metavar="TEXT", help="sentence with the word; it is tokenised")
+    add("--word", metavar="W", required=True, help="word in the sentence (its first occurrence)")
+    corpus = "corpus: one sentence per line (plain or compressed), a folder of such files, or one that prepare wrote"
     add("--corpus", metavar="FILE", type=Path, required=True, help=corpus)
     parser.add_text()
     add("--number", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
@@ -131,7 +131,7 @@ def run_neighbours(arguments: argparse.Namespace) -> None:
 
     found = elmo.nearest(arguments.text, arguments.word, sentences(), **how)
     if not found:
-        raise ValueError(f"{arguments.corpus} has no such occurrence (--among {arguments.among})")
+        raise ValueError(f"found no occurrence in {arguments.corpus} (--among {arguments.among})")
     print(f"model {printable(model_name(elmo.name or ''))}")
     for one in found:
         left, right = " ".join(one.tokens[: one.index]), " ".join(one.tokens[one.index + 1 :])
@@ -152,17 +152,15 @@ def change_text(result: SemanticChange) -> str:
             parts.append(f"and {len(changes) - NUM_SHOWN:,} more words with a smaller excess")
         contexts = [line for change in changes[:NUM_WITH_CONTEXTS] for line in _contexts(change)]
         if not any(change.distances.excess.q <= MAX_Q for change in changes):
-            parts.append(
-                f"no word differs more than chance would have it: none has a q of at most {MAX_Q} (of the excess)"
-            )
+            parts.append(f"no word differs by more than chance: none has a q of at most {MAX_Q} (for the excess)")
         parts += ["", _CONTEXTS, *contexts] if contexts else []
     if unused := _forms_without_uses(result):
-        parts += ["", f"forms without a use in either corpus: {', '.join(map(printable, unused))}"]
+        parts += ["", f"forms that occur in neither corpus: {', '.join(map(printable, unused))}"]
     if result.too_rare:
         rare = ", ".join(
             f"{printable(word)} ({first:,} and {second:,})" for word, (first, second) in result.too_rare.items()
         )
-        parts += ["", f"left out, because there are too few uses: {rare}"]
+        parts += ["", f"left out, because they have too few uses: {rare}"]
     return "\n".join(parts)
 
 

@@ -168,7 +168,7 @@ def test_the_text_shows_the_first_words_contexts_and_what_was_left_out(snapshot:
     assert change_text(result_of("plane", "b\x1bad")) == snapshot
     text = change_text(result_of(*(f"word{number}" for number in range(NUM_SHOWN + 2))))
     assert "and 2 more words with a smaller excess" in text and "word21" not in text
-    said = "no word differs more than chance would have it: none has a q of at most 0.05"
+    said = "no word differs by more than chance: none has a q of at most 0.05"
     assert said in change_text(result_of("plane", q=0.06)) and said not in change_text(result_of("plane", q=0.05))
 
 

@@ -22,8 +22,8 @@ def test_a_line_is_a_word_and_its_forms_also_as_a_file_yields_it():
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["plane planes", "", "planes"], "line 3 of the words has 'planes' again, which line 1 has; expected each"),
-        (["", " "], "there are no words; expected one per line"),
+        (["plane planes", "", "planes"], "line 3 of the words repeats 'planes' from line 1; expected each"),
+        (["", " "], "no words were given; expected one per line"),
         ("plane", "the words are the string 'plane'; expected a list of words"),
         (["plane", 1], "line 2 of the words is 1; expected a string"),
     ],
@@ -39,9 +39,9 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
     assert parse_words([decomposed], raw_text=True) == {"배를": ("배를",)}
     assert parse_words(["天地 No. J. Mr. l’eau"], raw_text=True) == {"天地": ("天地", "No.", "J.", "Mr.", "l'eau")}
     for word in ("don't", "I'm", "x."):
-        with pytest.raises(ValueError, match="which the tokenizer makes 2"):
+        with pytest.raises(ValueError, match="which the tokenizer splits into 2"):
             parse_words([word], raw_text=True)
-    with pytest.raises(ValueError, match="line 2 of the words has 'a-b!', which the tokenizer makes 2"):
+    with pytest.raises(ValueError, match="line 2 of the words has 'a-b!', which the tokenizer splits into 2"):
         parse_words(["a", "a-b!"], raw_text=True)
 
 
@@ -49,14 +49,14 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
     "line", ["attack\t1900", "attack 0.31", "attack -1.5e-3", "1. attack", "1\tattack", "# targets", "bank # a noun"]
 )
 def test_what_lists_have_next_to_their_words_is_not_a_form(line: str):
-    with pytest.raises(ValueError, match="line 1 of the words is .*; expected a word .* without a comment, a count or"):
+    with pytest.raises(ValueError, match="line 1 of the words is .*; expected a word .* without comments, counts or"):
         parse_words([line, "plane"])
     assert parse_words(["#", "1900 1901", "b2b B2B"]) == {"#": ("#",), "1900": ("1900", "1901"), "b2b": ("b2b", "B2B")}
 
 
 def test_case_can_be_ignored():
     assert parse_words(["Plane planes plane"], ignore_case=True) == {"Plane": ("Plane", "planes")}
-    with pytest.raises(ValueError, match="line 2 of the words has 'plane' again"):
+    with pytest.raises(ValueError, match="line 2 of the words repeats 'plane' from line 1"):
         parse_words(["Plane", "plane"], ignore_case=True)
     assert count_tokens([["The", "the"], ["THE", "a"]], ignore_case=True) == {"the": 3, "a": 1}
 
@@ -66,7 +66,7 @@ def test_frequent_words_are_frequent_in_both_corpora():
     second = count_tokens([["b", "b", "b", "a", "!", "!", "!", "d"]])
     assert list(frequent_words(first, second, most=5, min_count=1)) == ["b", "a"]
     assert list(frequent_words(first, second, most=1, min_count=1)) == ["b"]
-    with pytest.raises(ValueError, match="no word occurs at least 4 times in both corpora; lower the count, or name"):
+    with pytest.raises(ValueError, match="no word occurs at least 4 times in both corpora; lower the count, or give"):
         frequent_words(first, second, most=5, min_count=4)
 
 
@@ -76,7 +76,7 @@ def test_stop_words_are_left_out_in_any_case():
     assert list(words) == ["n't", "plane"]
     words = frequent_words(counts, counts, most=9, min_count=1, stop_words=stop_list("en"))
     assert list(words) == ["caf\u00e9", "plane"]
-    with pytest.raises(ValueError, match="no word that is not a stop word occurs at least 1 times"):
+    with pytest.raises(ValueError, match="no word except stop words occurs at least 1 times"):
         frequent_words(counts, counts, most=9, min_count=1, stop_words=set(counts) | {"the"})
     with pytest.raises(ValueError, match="stop_words is 'english'; expected 'en', or a list of words"):
         stop_list("english")  # type: ignore[arg-type]
@@ -123,10 +123,10 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
     assert [*open_corpus(folder).lines()] == [(0, 1, "first"), (1, 1, "second"), (2, 1, "third"), (3, 1, "fourth")]
     (folder / "notes.md").write_text("not text of the corpus\n")
     (folder / "old").mkdir()
-    with pytest.warns(UserWarning, match=r"c has files or folders that are not read, 2 in all: notes\.md, old"):
+    with pytest.warns(UserWarning, match=r"files or folders in .*c are not read, 2 in all: notes\.md, old"):
         assert len(open_corpus(folder).files) == 4
     (folder / "1.txt.XZ").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"c has 1\.txt and 1\.txt\.XZ, the same text by their names"):
+    with pytest.raises(ValueError, match=r"c has 1\.txt and 1\.txt\.XZ, which seem to be the same text"):
         open_corpus(folder)
     raw = corpus_of(tmp_path / "raw", *["We sat, there. You ran, too.\n" * 20] * 4)
     with pytest.warns(UserWarning, match="raw") as warned:
@@ -140,7 +140,7 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.jsonl").write_text('{"text": "first"}\n')
     assert list(open_corpus(tmp_path / "empty", column="text").lines()) == [(0, 1, "first")]
-    for unread in (r"csv\)$", r"csv\); its folders are not read: 1850s$"):
+    for unread in (r"csv\)$", r"csv\); subfolders are not read: 1850s$"):
         with pytest.raises(ValueError, match=rf"has no text files; expected some that end in \.txt.*{unread}"):
             open_corpus(tmp_path / "empty")
         (tmp_path / "empty" / "1850s").mkdir(exist_ok=True)

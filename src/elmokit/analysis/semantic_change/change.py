@@ -155,13 +155,13 @@ def semantic_change(
     settings = settings or ChangeSettings()
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
     if words is not None and settings.stop_words:
-        raise ValueError("stop words are left out of the most frequent words; leave out --words, or words=")
+        raise ValueError("stop words apply only if no words are given; leave out --words, or words=")
     forms = None if words is None else _forms(words, settings)
     corpora = tuple(_open(path, settings) for path in (first, second))
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
             raise ValueError(
-                f"{shown_name(piped[0])} can be read once only, but is read twice without words; give a file or words"
+                f"{shown_name(piped[0])} can be read only once, but is read twice without words; give a file or words"
             )
         counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
         stop_words = stop_list(settings.stop_words)
@@ -172,9 +172,9 @@ def semantic_change(
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
     if not enough:
         raise ValueError(
-            f"none of the {len(forms)} words, such as {printable(next(iter(forms)))!r}, occurs at least "
-            f"{settings.min_uses} times in both corpora, as they are spelled; give other words or forms, larger "
-            "corpora, or a lower min_uses (--min-uses)"
+            f"none of the {len(forms)} words, such as {printable(next(iter(forms)))!r}, occurs in this spelling at "
+            f"least {settings.min_uses} times in both corpora; give other words or forms, larger corpora, or a lower "
+            "min_uses (--min-uses)"
         )
     changes = _measure(elmo, layers, enough, sides, settings)
     rare = {word: total for word, total in totals.items() if min(total) < settings.min_uses}

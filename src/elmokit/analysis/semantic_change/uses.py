@@ -103,7 +103,7 @@ def open_corpus(
     files = corpus_files(path, column)
     others = [] if is_corpus(path) else sorted(file.name for file in {*path.glob("[!.]*")} - {*files})
     if others:
-        warn_caller(f"{path} has files or folders that are not read, {len(others):,} in all: {join_names(others)}")
+        warn_caller(f"files or folders in {path} are not read, {len(others):,} in all: {join_names(others)}")
     return TextCorpus(files, raw_text, column, as_text)
 
 
@@ -127,12 +127,12 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
     if not files:
         table = f" (with a column also {', '.join(COLUMN_ENDINGS)})"
         folders = join_names(sorted(file.name for file in path.glob("[!.]*") if file.is_dir()))
-        rest = f"{table}; its folders are not read: {folders}" if folders else table
+        rest = f"{table}; subfolders are not read: {folders}" if folders else table
         raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}{rest}")
     unpacked: dict[str, str] = {}
     for name in (file.name for file in files):
         if (other := unpacked.setdefault(re.sub(r"(?i)\.(gz|bz2|xz)$", "", name), name)) != name:
-            raise ValueError(f"{path} has {other} and {name}, the same text by their names; remove or rename one")
+            raise ValueError(f"{path} has {other} and {name}, which seem to be the same text; remove or rename one")
     return files
 
 

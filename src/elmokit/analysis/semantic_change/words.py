@@ -75,14 +75,14 @@ def parse_words(
         for key, form in distinct.items():
             if key in known:
                 raise ValueError(
-                    f"line {number} of the words has {printable(form)!r} again, which line {known[key]} has; expected "
-                    "each form once"
+                    f"line {number} of the words repeats {printable(form)!r} from line {known[key]}; expected each "
+                    "form only once"
                 )
             known[key] = number
         if forms:
             words[forms[0]] = forms
     if not words:
-        raise ValueError("there are no words; expected one per line, with its other forms after it if there are any")
+        raise ValueError("no words were given; expected one per line, followed by its other forms, if any")
     return words
 
 
@@ -105,7 +105,7 @@ def _check_are_forms(forms: list[str], number: int) -> None:
         shown = printable(" ".join(forms), limit=_MAX_SHOWN)
         raise ValueError(
             f"line {number} of the words is {shown!r}; expected a word and its other forms, separated by spaces, "
-            "without a comment, a count or the number of the line"
+            "without comments, counts or line numbers"
         )
 
 
@@ -132,8 +132,8 @@ def frequent_words(
         and word.lower() not in stop_words
     }
     if not common:
-        others = "no word that is not a stop word" if stop_words else "no word"
-        raise ValueError(f"{others} occurs at least {min_count} times in both corpora; lower the count, or name words")
+        others = "no word except stop words" if stop_words else "no word"
+        raise ValueError(f"{others} occurs at least {min_count} times in both corpora; lower the count, or give words")
     chosen = sorted(common, key=lambda word: (-common[word], word))[:most]
     return {word: (word,) for word in chosen}
 
@@ -162,8 +162,8 @@ def _spelt(line: str, number: int) -> list[str]:
         spelt = [tokens[0] for tokens, after in in_texts if tokens and tokens[1:] == after]
         if not spelt:
             raise ValueError(
-                f"line {number} of the words has {printable(form)!r}, which the tokenizer makes {len(tokenize(form))} "
-                "tokens; expected forms that are one token each"
+                f"line {number} of the words has {printable(form)!r}, which the tokenizer splits into "
+                f"{len(tokenize(form))} tokens; expected forms that are one token each"
             )
         forms.append(spelt[0])
     return forms
