@@ -181,7 +181,7 @@ def test_sentences_have_their_log_probability_and_a_blank_line_ends_a_story(mode
         ("\n \n", [], "there is no sentence in "),
         ("text,item\nA cat sat.,1\n", ["--tokenize"], "--column"),
         ("a\tb\na\t\n", ["--conditional"], "text.txt, line 2: expected a prefix, a tab, and a continuation"),
-        ("token,item\na,1\n", ["--column", "token", "--keep", "item,token"], "a column token itself; rename that of"),
+        ("token,item\na,1\n", ["--column", "token", "--keep", "item,token"], "has a column token, too; rename that"),
         ("text,item\na,1\n", ["--column", "text", "--keep", "condition"], "condition; it has 'text', 'item'"),
         ('{"text": "a"}\n', ["--column", "text", "--keep", "item"], "line 1: field item: is missing; there are text"),
         ("a b\n", ["--keep", "item"], "--keep needs --column"),
@@ -202,9 +202,9 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
 @pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
 def test_the_model_comes_first_and_the_device_is_there(model: Path, text: Path, capsys: Any, verb: str) -> None:
     assert main([verb, str(text), "small-en"]) == 2
-    assert "small-en is a model, and there is no such file; expected the model first" in capsys.readouterr().err
+    assert "small-en is the name of a model, not of a file; expected the model first" in capsys.readouterr().err
     assert main([verb, str(model), str(text), "--device", "xpu:9"]) == 2
-    assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err
+    assert "device 'xpu:9' cannot be used here; available: cpu" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("options", "directions"), [((), ("forward", "backward")), (("backward",), ("backward",))])
@@ -258,8 +258,8 @@ def test_pairs_are_read_from_lines_of_two_halves(tmp_path: Path) -> None:
     [
         *((f"a\tb\n{line}\n", ", line 2: expected two sentences separated") for line in ("a b", "a\tb\tc", "a\t")),
         ("\n", ": has no pair"),
-        ("sentence_good\tBad\na\tb\n", ", line 1: looks like the names of columns"),
-        ("\nplausible\timplausible \nWe sat .\tSat we .\n", ", line 2: looks like the names of columns"),
+        ("sentence_good\tBad\na\tb\n", ", line 1: looks like column names"),
+        ("\nplausible\timplausible \nWe sat .\tSat we .\n", ", line 2: looks like column names"),
     ],
 )
 def test_a_file_of_anything_else_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -24,7 +24,7 @@ _OF_TOKENS = ("--rank", "--entropy", "--top", "--boundaries")
 def add_perplexity(parser: Parser) -> None:
     add = parser.add_argument
     parser.add_model()
-    files = "text, one sentence per line, or the folder that prepare wrote; several get one row each, and one for all"
+    files = "text, one sentence per line, or the folder that prepare wrote; several get a row each and one for all"
     add("files", metavar="FILE", type=Path, nargs="+", help=files)
     parser.add_text()
     parser.add_flag("--carry-state", "read each file as one stream, as bilm-tf does, instead of sentence by sentence")
@@ -58,8 +58,8 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
             file.write(table.to_json())
     if arguments.bands and not table.ids_are_ranks:
         warnings.warn(
-            "the vocabulary of the model does not seem to be sorted by falling frequency, so the bands say nothing "
-            "about how frequent words are",
+            "the vocabulary of the model does not seem to be sorted by descending frequency, so the bands do not show "
+            "how frequent words are",
             stacklevel=2,
         )
     print(perplexity_text(table, bands=arguments.bands))
@@ -73,21 +73,21 @@ def add_surprisal(parser: Parser) -> None:
     parser.add_text()
     keep = "with --column: repeat these columns in each row, for example --keep item,condition"
     add("--keep", metavar="NAME,NAME", type=_names, default=[], help=keep)
-    direction = "given the tokens before it, those after it, or a column for each (default: both)"
+    direction = "given the tokens before it (forward), after it (backward), or a column for each (default: both)"
     add("--direction", choices=("forward", "backward", "both"), help=direction)
     rows = parser.add_mutually_exclusive_group()
-    words = "a row for each word between white space, with the sum of its tokens and its character offsets"
+    words = "one row per word (split at white space), with the sum over its tokens and its character offsets"
     rows.add_argument("--words", action="store_true", help=words)
-    rows.add_argument("--sentences", action="store_true", help="a row for each sentence: its log2 probability")
-    pairs = "a line is a good sentence, a tab and a bad one: how often is the good one more probable?"
+    rows.add_argument("--sentences", action="store_true", help="one row per sentence: its log2 probability")
+    pairs = "each line is a good sentence, a tab and a bad one: how often is the good one more probable?"
     rows.add_argument("--pairs", action="store_true", help=pairs)
-    conditional = "a line is a prefix, a tab and a continuation: the surprisal of either given the other"
+    conditional = "each line is a prefix, a tab and a continuation: the surprisal of each given the other"
     rows.add_argument("--conditional", action="store_true", help=conditional)
     formats = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
-    lm_zoo = f"what programs of an lm-zoo container print for raw text, as SyntaxGym reads it: {', '.join(formats)}"
+    lm_zoo = f"output of the programs in an lm-zoo container for raw text, as SyntaxGym reads it: {', '.join(formats)}"
     rows.add_argument("--format", metavar="FORMAT", choices=formats, help=lm_zoo)
     parser.add_flag("--nats", "with --conditional: in nats instead of bits")
-    parser.add_flag("--rank", "add the rank of the token among the whole vocabulary")
+    parser.add_flag("--rank", "add the rank of the token in the whole vocabulary")
     parser.add_flag("--entropy", "add the entropy of the prediction, in bits")
     add("--top", metavar="K", type=int, help="add the K likeliest tokens")
     parser.add_flag("--boundaries", "add rows of <S> and </S>")

@@ -56,7 +56,7 @@ def read_pairs(
     is_of_words = not conditional and max(map(len, first)) == 1 and any(min(map(len, pair)) > 1 for _, pair in rest)
     if not as_text and (is_of_words or all(_NAME.fullmatch(" ".join(half)) for half in first)):
         where = f"{shown_name(path)}, line {number}"
-        raise ValueError(f"{where}: looks like the names of columns; remove it, or use --as-text (as_text=True)")
+        raise ValueError(f"{where}: looks like column names; remove it, or use --as-text (as_text=True)")
     return (pair for _, pair in chain(head, pairs))
 
 

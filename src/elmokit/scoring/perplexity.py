@@ -174,7 +174,7 @@ def text_losses(
     shards = sentences().shards
     if carry_state and (piped := [path for path in shards if is_read_once(path)]):
         raise ValueError(
-            f"{piped[0]} can be read only once, and carried state needs it for each direction; give a file"
+            f"{piped[0]} can be read only once, but with carried state each direction reads it; give a file"
         )
     size = len(scored.vocabulary)
     sums = tuple(TokenLosses(np.zeros(size), np.zeros(size, np.int64)) for _ in scored.packed.lstms)

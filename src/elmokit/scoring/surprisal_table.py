@@ -58,7 +58,7 @@ class TableSettings:
 
     def __post_init__(self) -> None:
         if self.keep and self.column is None:
-            raise ValueError("keep names further columns of a table; give column as well")
+            raise ValueError("keep is for more columns of a table; give column as well")
         details = self.surprisal.details
         if self.rows != "tokens" and (self.boundaries or details != type(details)()):
             raise ValueError(
@@ -94,7 +94,7 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
             names, rows = make_rows(line, result, settings)
             if is_empty:
                 if repeated := [name for name in settings.keep if name in names]:
-                    raise ValueError(f"the table has a column {repeated[0]} itself; rename that of {shown_name(path)}")
+                    raise ValueError(f"the output has a column {repeated[0]}, too; rename that of {shown_name(path)}")
                 yield [[*names, *settings.keep]]
             is_empty = False
             yield [[*row, *line.kept] for row in rows]
