@@ -121,7 +121,7 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path, monkeypatch: 
         list(trained.predict_file("e", kind="json"))
     with pytest.raises(ValueError, match="kind is 'xml'; expected one of text, json, data"):
         list(trained.predict_file(path, kind="xml"))
-    with pytest.raises(ValueError, match="form is 'xml'; toy has text, json$"):
+    with pytest.raises(ValueError, match="form is 'xml'; expected one of text, json$"):
         list(trained.predict_file(path, form="xml"))
     (tmp_path / "none.tsv").write_text("?\tnothing\n")
     with pytest.raises(ValueError, match="no examples in .*none.tsv"):
@@ -188,8 +188,8 @@ def test_what_is_not_a_trained_task_is_refused(
     for call, message in (
         (lambda: load_task(tmp_path), "is not a run folder: it has no config.json"),
         (lambda: load_task(tiny_bilms[0]), "config.json belongs to a biLM; open it with `Elmo.from_pretrained`"),
-        (lambda: load_task(run_dir, task=toy, device="xpu:9"), "'xpu:9' cannot be used here; there is [^(]*$"),
-        (lambda: load_task(run_dir), r"no task 'toy'; the tasks are named-entities \(ner\), "),
+        (lambda: load_task(run_dir, task=toy, device="xpu:9"), "'xpu:9' cannot be used here; available: [^(]*$"),
+        (lambda: load_task(run_dir), r"unknown task 'toy'; the tasks are named-entities \(ner\), "),
         (lambda: Elmo.from_pretrained(run_dir), "is a run of `elmokit train`: the model of a task, not a biLM; open"),
         (lambda: load_task(strangers, task=toy), "the first epoch of the run has not ended"),
     ):
@@ -201,7 +201,7 @@ def test_what_is_not_a_trained_task_is_refused(
     ("part", "values", "message"),
     [
         ("model", {"hidden_dim": 20_000}, r"model.safetensors: tensor encode\..* is .* of shape .*; expected "),
-        ("inputs", {"character_dim": 1 << 53}, r"config.json: describes no model: "),
+        ("inputs", {"character_dim": 1 << 53}, r"config.json: does not describe a model: "),
         ("model", {"third_dim": 3}, r"config.json: field model: field third_dim is not known"),
         ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs: character_filters has 65 pairs"),
         ("inputs", {"max_characters": 1 << 30}, r"config.json: field inputs: max_characters is 1073741824; expected"),
@@ -243,8 +243,8 @@ def link_out(name: str) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (link_out("config.json"), r"config.json: is a link out of its folder, and is not followed"),
-        (link_out("words.json"), r"words.json: is a link out of its folder, and is not followed"),
+        (link_out("config.json"), r"config.json: is a symlink that leaves its folder, so it is not"),
+        (link_out("words.json"), r"words.json: is a symlink that leaves its folder, so it is not"),
         (
             lambda run_dir: os.truncate(run_dir / "model.safetensors", 0),
             "is not a safetensors file, is damaged, or is cut short",

@@ -158,13 +158,13 @@ def test_cuts_passages_to_train_on(file: Path):
 
 def test_questions_whose_answer_is_not_at_its_offset_are_skipped_in_training(file: Path):
     file.write_text(file.read_text().replace('"answer_start": 8', '"answer_start": 9', 1))
-    assert TASK.read(file, CONFIG, True).skipped == {"questions whose answer is not at its answer_start": 1}
+    assert TASK.read(file, CONFIG, True).skipped == {"questions with an answer that is not at its answer_start": 1}
     assert len(TASK.read(file, CONFIG, False).examples) == 12
 
 
 def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them(write):
     path = write(squad(entry("\u200b", 3), context="Ann\u200b."))
-    assert TASK.read(path, CONFIG, True).skipped == {"questions whose answer no token covers": 1}
+    assert TASK.read(path, CONFIG, True).skipped == {"questions with an answer that no token covers": 1}
     reading = TASK.read(path, CONFIG, False)
     assert len(reading.examples) == 1 and not reading.skipped
     assert TASK.score(reading.examples, [FoundAnswer("Ann", (0, 0), 1.0)]) == {"f1": 0.0, "exact_match": 0.0}
@@ -179,7 +179,7 @@ def test_writes_the_file_that_squads_own_script_scores():
     assert list(TASK.other_forms["squad"]([(each, found) for each in asked[:2]])) == [
         '{"7": "Ann “X”", "8": "Ann “X”"}'
     ]
-    with pytest.raises(ValueError, match="the question 'Who' ... has no id; SQuAD's form needs one"):
+    with pytest.raises(ValueError, match="the question 'Who' ... has no id; SQuAD's file needs one"):
         list(TASK.other_forms["squad"]([(asked[2], found)]))
 
 

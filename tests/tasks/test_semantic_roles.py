@@ -91,7 +91,7 @@ def test_refuses(refusals, snapshot: SnapshotAssertion):
             )
         ),
         ("(V*) (V*) *", "predicates with more than one V"),
-        ("* (V*) *", "predicates whose V is that of another predicate"),
+        ("* (V*) *", "predicates with the same V as another predicate"),
     ],
 )
 def test_a_predicate_whose_roles_cannot_be_read_is_left_out_and_counted(write, cells: str, reason: str):

@@ -83,7 +83,7 @@ def test_refuses_what_is_no_tree(write, tree: str, character: int):
 )
 def test_reads_tables(write, table: str, expected: list[LabelledText]):
     assert list(read_texts(write(table))) == expected
-    with pytest.raises(ValueError, match="data, line 2: the label is ''; expected one"):
+    with pytest.raises(ValueError, match="data, line 2: the label is ''; expected a label"):
         trees(write("text\tlabel\na\t\n"))
 
 

@@ -24,9 +24,9 @@ def add_train(parser: Parser) -> None:
     data.add_argument("--train", metavar="FILE", type=Path, action="append", help=train)
     dev = "development file, with --train; can be repeated (default: a tenth of the training data is held out)"
     add("--dev", metavar="FILE", type=Path, action="append", help=dev)
-    test_file = "test file, with --train, which is scored at the end; can be repeated"
+    test_file = "test file to score at the end, with --train; can be repeated"
     add("--test-file", metavar="FILE", type=Path, action="append", help=test_file)
-    test = "score the test files at the end, or now if the run to be resumed has ended (default: evaluate does it)"
+    test = "score the test files at the end, or now if the run to be resumed has ended (default: leave it to evaluate)"
     parser.add_flag("--test", test)
     add("--run", metavar="DIR", type=Path, help="output folder of the run (must not contain a run)")
     recipes = "cpu (minutes, default), cpu-converged (until the score stops improving), paper (the published sizes)"
@@ -41,7 +41,7 @@ def add_train(parser: Parser) -> None:
     add("--seed", metavar="N", type=int, help="seed for weights, order and dropout (default: 0)")
     parser.add_set("recipe")
     resume = "continue the run in this folder; --set may change max_epochs, patience and min_steps"
-    moved = "--data, --train and --model say where its files and its biLM are if they have moved"
+    moved = "if its files or its biLM have moved, give the new place with --data, --train or --model"
     add("--resume", metavar="DIR", type=Path, help=f"{resume}; {moved}")
     caches = parser.add_mutually_exclusive_group()
     cache = "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)"

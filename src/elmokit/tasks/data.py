@@ -120,8 +120,8 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     train_examples = [example for example in train.examples if group(example) not in apart]
     if not apart or not train_examples:
         raise ValueError(
-            f"there are too few documents, or sentences, to set apart {share:.0%} of them as the development set: "
-            f"{len(groups)}; give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
+            f"there are too few documents or sentences ({len(groups)}) to hold out {share:.0%} of them as the "
+            "development set; give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
         )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)

@@ -91,7 +91,7 @@ class TokenInputs(nn.Module):
         device = cast("Tensor", self._device).device
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         if len(sentences) == 0 or int(lengths.max()) == 0:
-            raise ValueError(f"{len(sentences)} sentences without a token; expected at least one token")
+            raise ValueError(f"{len(sentences)} sentences have no token; expected at least one token")
         mask = (torch.arange(int(lengths.max())) < lengths[:, None]).to(device)
         empty = torch.zeros(*mask.shape, 0, device=device)
         inputs, outputs = [empty], [empty]
@@ -195,8 +195,8 @@ def new_word_table(
     path, trainable, dim = config.word_vectors, config.train_word_vectors, config.word_dim
     if not path and not trainable:
         raise ValueError(
-            "word vectors are neither read nor trained; set word_vectors to a file (--word-vectors FILE), or learn "
-            "them (train_word_vectors=true), or do without (word_dim=0)"
+            "word vectors are neither read nor trained; set word_vectors to a file (--word-vectors FILE), train them "
+            "(train_word_vectors=true), or use none (word_dim=0)"
         )
     counts = Counter(_keys(training, lower_case=config.lower_case))
     by_count = sorted(counts, key=lambda word: (-counts[word], word))

@@ -71,7 +71,7 @@ class TrainedTask:
         """
         forms = ("text", "json", *self.task.other_forms)
         if form not in forms:
-            raise ValueError(f"the form is {form!r}; {self.task.name} has {', '.join(forms)}")
+            raise ValueError(f"the form is {form!r}; expected one of {', '.join(forms)}")
         is_named, kind = kind is not None, kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")

@@ -229,7 +229,7 @@ def find_task(name: str) -> Task[Any, Any]:
         if known in (task, short_name):
             return importlib.import_module(f"elmokit.tasks.{task.replace('-', '_')}.task").TASK
     hint = did_you_mean(known, [*TASKS, *TASKS.values()])
-    raise ValueError(f"no task {name!r}; {hint}the tasks are {named_tasks()}")
+    raise ValueError(f"unknown task {name!r}; {hint}the tasks are {named_tasks()}")
 
 
 def named_tasks() -> str:

@@ -146,7 +146,7 @@ def resume_task(
             examples = read_data(task, record.files, record.config)
             if record.digest not in (None, digest(task, examples), digest(task, examples, labels=False)):
                 raise ValueError(
-                    "the training or development set has changed since the run began; a run is resumed with the files "
+                    "the training or development set has changed since the run began; resume the run with the files "
                     "that it began with"
                 )
         if test:
@@ -319,7 +319,7 @@ class ModelParts(Generic[E, P]):
         if frozen is not None and (found := frozen.fingerprint()) != record.elmo_fingerprint:
             raise ValueError(
                 f"{run_dir} was trained with the biLM of fingerprint {record.elmo_fingerprint}; the one given has "
-                f"{found}, so its vectors are different; give the biLM of the training"
+                f"{found}, so its vectors are different; give the biLM that it was trained with"
             )
         return cls(task, record, words, elmo, device)
 
@@ -347,7 +347,7 @@ class ModelParts(Generic[E, P]):
                 inputs = TokenInputs(self.record.inputs, words=self.words, elmo=self.elmo)
                 model = self.task.build(self.record.model, inputs, self.record.symbols)
         except (ValueError, RuntimeError, OverflowError) as error:  # torch limits the size of a tensor
-            raise FormatError(path.with_name(CONFIG_NAME), f"describes no model: {error}") from None
+            raise FormatError(path.with_name(CONFIG_NAME), f"does not describe a model: {error}") from None
         check_tensors(path, weights, model.state_dict())
         return weights
 

@@ -101,7 +101,7 @@ def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]
         if both := kinds & others:
             raise ValueError(
                 f"{sentence.where}: labels of {first_token(min(both))} are in the last column and in another one; "
-                "expected one column of tags: remove the others, as by cut -f 1,2"
+                "expected one column of tags: remove the others, for example with cut -f 1,2"
             )
         written = sentence.column(-1)
         tags = tags_from_spans(_spans(written, sentence), num_tokens=len(sentence.rows), scheme="BIOUL")
@@ -166,7 +166,7 @@ def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
         return
     row, where = first_token(" ".join(sentence.rows[0])), sentence.line(0)
     if sentence.num_columns < 2:
-        raise ValueError(f"{where}: {row} has one column; expected a token and its tag, parted by a tab or spaces")
+        raise ValueError(f"{where}: {row} has one column; expected a token and its tag, separated by a tab or spaces")
     raise ValueError(f"{where}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}")
 
 

@@ -92,7 +92,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     if keys and not keys & {"data", "question"}:
         raise ValueError(
             f"{name} begins with a JSON object of {printable(', '.join(sorted(keys)))}; expected SQuAD's JSON (data), "
-            "or JSON lines with context and question in each; MRQA's are not read"
+            "or JSON lines with context and question in each; the format of MRQA is not supported"
         )
     if keys >= {"context", "question"}:
         found = _articles_of_lines(lines, name)
@@ -331,7 +331,7 @@ def squad_predictions(answers: Iterable[tuple[Question, FoundAnswer]]) -> Iterat
     by_id: dict[str, str] = {}
     for question, answer in answers:
         if not question.id:
-            raise ValueError(f"the question {first_token(' '.join(question.tokens))} has no id; SQuAD's form needs one")
+            raise ValueError(f"the question {first_token(' '.join(question.tokens))} has no id; SQuAD's file needs one")
         by_id[question.id] = answer.text
     yield json.dumps(by_id, ensure_ascii=False)
 
@@ -367,9 +367,9 @@ class QuestionAnswering(Task[Question, FoundAnswer]):
             if not training:
                 reading.examples.append(question)
             elif all(answer.is_misplaced for answer in question.answers):
-                reading.skipped["questions whose answer is not at its answer_start"] += 1
+                reading.skipped["questions with an answer that is not at its answer_start"] += 1
             elif all(answer.span is None for answer in question.answers):
-                reading.skipped["questions whose answer no token covers"] += 1
+                reading.skipped["questions with an answer that no token covers"] += 1
             elif (shorter := _cut(question, config.max_train_tokens, before=reading.examples)) is None:
                 reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
             else:

@@ -153,7 +153,7 @@ def _predicates(
         if len(starts) > 1:
             fault = "predicates with more than one V"
         elif starts and starts[0] in [before.predicate for before in predicates]:
-            fault = "predicates whose V is that of another predicate"
+            fault = "predicates with the same V as another predicate"
         if fault:
             predicates.append(PredicateInSentence(tokens, None, [], document=document, fault=fault))
         else:

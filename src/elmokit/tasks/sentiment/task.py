@@ -74,7 +74,7 @@ def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
     if not first.lstrip().startswith("("):
         for where, (text, label) in rows_of(lines, first, name=name, columns=_COLUMNS):
             if not label:
-                raise ValueError(f"{where}: the label is {first_token(label)}; expected one")
+                raise ValueError(f"{where}: the label is {first_token(label)}; expected a label")
             yield LabelledText(tokenize(text), label)
         return
     if num_classes not in _CLASSES:
