@@ -84,7 +84,7 @@ def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best(
     if best_step == 0:
         assert list(measured) == [0, 5, 10]
         last = f"; the last weights have {measured[10]:.1f}: {run}"
-        never = f"held-out perplexity {best:.1f} at the start and never lower: {run}/best has those weights"
+        never = f"held-out perplexity {best:.1f} at the start, never lower; weights of the start: {run}/best"
         assert summary == never + last
     else:
         assert best < measured[0] / 4  # usually a sixtieth

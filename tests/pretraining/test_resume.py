@@ -138,8 +138,8 @@ def edit_tensors(name: str, *, remove: bool) -> Damage:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (edit_config("bilm", lstm_dim=48), r"7/model\.safetensors: is not of the model in config\.json: size mismatch"),
-        (edit_config("pretraining", batch_size=4), r"training\.json: has other streams than batch_size and model in"),
+        (edit_config("bilm", lstm_dim=48), r"7/model\.safetensors: does not fit the model in config\.json: size mism"),
+        (edit_config("pretraining", batch_size=4), r"training\.json: has streams that do not fit batch_size and"),
         (edit_config("pretraining", optimizer="adagrad"), f"{STATE}: tensor optimizer.0.sum: is missing"),
         (edit_config("pretraining", shard_bytes=[3, 4]), r"run reads 2 shards, but got 1; give all of them, in order"),
         (edit_config("pretraining", log_every="x"), r"config\.json: pretraining: field config\.log_every: expected"),
@@ -186,8 +186,8 @@ def test_changes_of_settings_are_recorded_with_their_steps_and_reported(run: Pat
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("num_steps=3", "num_steps is 3; .* is at step 7, so expected at least that"),
-        ("patience=1", "patience counts evaluations; give held-out text"),
+        ("num_steps=3", "num_steps is 3; .* is at step 7; expected at least that"),
+        ("patience=1", "patience needs evaluations; give held-out text"),
         ("evaluate_sentences=5", "a resumed run keeps its model, .*, evaluate_sentences"),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_run_whose_text_has_moved_asks_for_it_and_gets_the_same_bits(tmp_path:
     (tmp_path / "moved" / "text").rename(tmp_path / "elsewhere")
     resumed = ["--resume", str(run), "--set", "num_steps=6"]
     assert main(["pretrain", *resumed]) == 2
-    assert re.search(r"no shard .*text/0\.txt, which .*--resume '.*/a run' SHARD \.\.\.", capsys.readouterr().err)
+    assert re.search(r"text/0\.txt, which is missing; .*--resume '.*/a run' SHARD \.\.\.", capsys.readouterr().err)
     moved = sorted((tmp_path / "elsewhere").iterdir())
     with pytest.raises(ValueError, match="a run reads 2 shards, but got 1; give all of them, in order"):
         resume_pretraining(run, ["num_steps=6"], shards=moved[:1])
@@ -227,7 +227,7 @@ def test_a_run_whose_text_has_moved_asks_for_it_and_gets_the_same_bits(tmp_path:
     assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     resume_pretraining(run, ["num_steps=8"])  # the run now knows where its text is
     moved[1].write_text(TEXTS[1])
-    with pytest.raises(ValueError, match=r"1\.txt has another size than when .*run started, so .*elmokit finetune"):
+    with pytest.raises(ValueError, match=r"1\.txt has changed since .*run started, so .*elmokit finetune"):
         resume_pretraining(run, ["num_steps=9"])
     moved[1].unlink()
     assert resume_pretraining(run) == run  # it has ended, so it reads nothing

@@ -47,7 +47,7 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
     """Raise ValueError, before anything is written, for settings that would fail later, or be useless."""
     if config.patience and not (has_held_out and config.evaluate_every):
         raise ValueError(
-            "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
+            "patience needs evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
         )
     if config.tensorboard:
         require_tensorboard()
@@ -63,12 +63,12 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
             if is_read_once(path):
                 raise ValueError(f"the {what} {path} is a pipe or standard input; write it to a file first")
             if not path.is_file():
-                raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
+                raise FileNotFoundError(f"{path}: there is no such {what}; expected one tokenised sentence per line")
         twice = [str(path) for path, number in Counter(path.resolve() for path in paths).items() if number > 1]
         if twice:
-            warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
+            warn_caller(f"the {what} is given more than once, so it counts more than once: {join_names(twice)}")
     for path in filter(is_held_out_file, shards):
-        warn_caller(f"the shard {path} is the held-out text of {path.parent}; give the folder to train without it")
+        warn_caller(f"the shard {path} is the held-out text of {path.parent}; give the folder to leave it out")
     if len(shards) + len(held_out) > 1:
         check_texts(*shards, *held_out)
 
@@ -171,16 +171,16 @@ def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: Pretr
     share = _unknown_share(tokens, vocabulary)
     if share > MOST_UNKNOWN:
         warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
-            "unknown word to the softmax; is it the vocabulary of this text?"
+            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and the softmax treats "
+            "them all as one unknown word; does the vocabulary belong to this text?"
         )
     elif config.softmax == "sampled" or config.zipf_bias:  # both take ids for ranks
         counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
         if vocabulary.is_out_of_order(counts):
             warn_caller(
-                "the vocabulary does not seem to be sorted by falling frequency: its first tenth has few of the first "
-                f"{len(tokens):,} tokens. The sampled softmax and zipf_bias take the place of a token for its rank, "
-                "and learn badly from another order; `elmokit vocabulary` writes it in order"
+                "the vocabulary does not seem to be sorted by descending frequency: its first tenth has few of the "
+                f"first {len(tokens):,} tokens. The sampled softmax and zipf_bias use a token's position as its rank, "
+                "so they learn badly from any other order; `elmokit vocabulary` sorts it"
             )
     spelling = ByteSpelling(config.bilm.max_characters_per_token)
     share = spelling.num_cut(tokens) / len(tokens)
@@ -209,7 +209,7 @@ def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_he
         if passes > MOST_PASSES_WITHOUT_DROPOUT and not config.dropout_rate:
             warn_caller(
                 f"{read}, and without dropout a model learns them by heart after about "
-                f"{MOST_PASSES_WITHOUT_DROPOUT}; take dropout_rate=0.2, or fewer steps"
+                f"{MOST_PASSES_WITHOUT_DROPOUT}; use dropout_rate=0.2, or fewer steps"
             )
     if config.warmup_steps > MOST_WARM_UP * num_steps:
         warn_caller(
@@ -239,13 +239,13 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
     for shard, num_bytes in zip(map(Path, record.shards), sizes, strict=True):
         if not shard.is_file():
             raise FileNotFoundError(
-                f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
+                f"{run_dir} reads {shard}, which is missing; put it back, or say where all of its shards are now: "
                 f"elmokit pretrain --resume {quote(str(run_dir))} SHARD ..., or shards=[SHARD, ...]"
             )
         if num_bytes not in (None, shard.stat().st_size):
             raise ValueError(
-                f"the shard {shard} has another size than when {run_dir} started, so it would not end as an "
-                "uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
+                f"the shard {shard} has changed since {run_dir} started, so the run would not end as if it had "
+                "not been interrupted; put the old file back, or use `elmokit finetune` for the new text"
             )
 
 
@@ -255,12 +255,12 @@ def check_can_continue(
     """Raise an error if changes have no effect because the run has ended, or if its held-out text is missing."""
     step, best = progress.step, progress.best
     if is_changed and config.num_steps < step:
-        raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}, so expected at least that")
+        raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}; expected at least that")
     if is_changed and config.num_steps > step and progress.finished(config):
         raise ValueError(
             f"{run_dir} stopped at step {step} after {plural(best.num_evaluations_since, 'evaluation')} without "
-            "improvement; patience=0 (or a larger one) trains on"
+            "improvement; set patience=0, or a larger one, to continue"
         )
     held_out = run_dir / HELD_OUT_NAME
     if best.perplexity is not None and not progress.finished(config) and not held_out.is_file():
-        raise FileNotFoundError(f"{held_out} is gone, on which the run measures its perplexities; put it back")
+        raise FileNotFoundError(f"{held_out} is missing; the run measures its perplexity on it: put it back")

@@ -137,7 +137,7 @@ def held_out_summary(run_dir: Path) -> str | None:
         return None
     (first, first_step), (best, _), (last, last_step) = measured[0], of_kept[-1], measured[-1]
     if kept == 0:
-        text = f"held-out perplexity {best:.1f} at the start and never lower: {run_dir / BEST_DIR} has those weights"
+        text = f"held-out perplexity {best:.1f} at the start, never lower; weights of the start: {run_dir / BEST_DIR}"
     else:
         before = f"{first:.1f} -> " if first_step == 0 else ""
         text = f"held-out perplexity {before}{best:.1f} (step {kept:,}): {run_dir / BEST_DIR}"

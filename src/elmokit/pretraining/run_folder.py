@@ -175,8 +175,8 @@ def newest_checkpoint(run_dir: Path, record: RunRecord) -> Path | None:
     if record.started_from is None and not (run_dir / WEIGHTS_NAME).exists():
         return None
     raise ValueError(
-        f"{run_dir} has no checkpoint to continue from; put back a copy of its folder checkpoints, or train its model "
-        "on in another folder (elmokit finetune)"
+        f"{run_dir} has no checkpoint to continue from; put back a copy of its folder checkpoints, or continue "
+        "training its model in another folder (elmokit finetune)"
     )
 
 
@@ -202,13 +202,13 @@ def load_checkpoint(
     except (FormatError, FileNotFoundError) as error:
         raise ValueError(f"{error}. Remove {path} to continue from the checkpoint before it") from error
     if [len(packer.rows) for packer in progress.packers] != [config.batch_size] * config.bilm.num_directions:
-        raise FormatError(path / PROGRESS_FILE, f"has other streams than batch_size and model in {CONFIG_NAME}")
+        raise FormatError(path / PROGRESS_FILE, f"has streams that do not fit batch_size and model in {CONFIG_NAME}")
     try:
         softmax.load_state_dict(tensors_under("softmax.", weights))
         bilm.load_state_dict({name: own for name, own in weights.items() if not name.startswith("softmax.")})
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise FormatError(path / WEIGHTS_NAME, f"is not of the model in {CONFIG_NAME}: {reason}") from error
+        raise FormatError(path / WEIGHTS_NAME, f"does not fit the model in {CONFIG_NAME}: {reason}") from error
     expected = _expected_states(config) if progress.step else {}
     parts = optimizer.parts if isinstance(optimizer, CombinedOptimizer) else (optimizer,)
     check_tensors(path / TENSORS_FILE, tensors, expected | expected_optimizer_tensors(*parts, found=tensors))

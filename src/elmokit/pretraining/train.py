@@ -305,7 +305,7 @@ class Run:
         bounds = [torch.aminmax(tensor) for tensor in (*weights.values(), *tensors.values())]
         if not all(math.isfinite(low.item()) and math.isfinite(high.item()) for low, high in bounds):
             # all processes raise this, because they have the same weights
-            raise self._diverged("a weight, or what the optimiser keeps of it, is not finite")
+            raise self._diverged("a weight or its optimiser state is not finite")
         if self.ranks.first:
             save_checkpoint(self.run_dir, self.config, self.progress, weights=weights, tensors=tensors)
 
@@ -364,14 +364,14 @@ class Run:
         guessing = math.log(len(self.vocabulary))
         is_new = self.record.started_from is None  # a fine-tuned model may be surprised by its new text
         if is_new and max(losses) > WORSE_THAN_GUESSING + guessing:
-            raise self._diverged(f"a loss is {max(losses):.1f} nats, where guessing has {guessing:.1f}")
+            raise self._diverged(f"a loss is {max(losses):.1f} nats, but guessing has only {guessing:.1f}")
 
     def _diverged(self, what: str) -> DivergenceError:
         newest = next(iter(checkpoints(self.run_dir)), None)
         if newest is None:
             advice = f"{self.run_dir} has no checkpoint yet: resume it with {REMEDY}, from the first step"
         elif newest == checkpoint_path(self.run_dir, self.progress.step):  # the weights that gave this loss
-            advice = f"{newest} has diverged too: move it away and resume the one before with {REMEDY}"
+            advice = f"{newest} has diverged too: move it away and resume from the one before with {REMEDY}"
         else:
             advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {REMEDY}"
         return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
@@ -384,7 +384,7 @@ class Run:
         if not math.isfinite(measured.mean):
             raise DivergenceError(
                 f"step {self.progress.step}: the held-out perplexity is not finite, so training has diverged; start "
-                f"again with {REMEDY}, or resume {self.run_dir} in that way from a checkpoint before its loss "
+                f"again with {REMEDY}, or resume {self.run_dir} with it from a checkpoint before the loss "
                 "rose"
             )
         self.progress = self.progress.evaluated(measured.mean)

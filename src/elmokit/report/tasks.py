@@ -32,8 +32,8 @@ NO_ELMO, ELMO, DEV = "no ELMo", "+ ELMo", "development set"
 VECTORS, EXAMPLES = "vectors", "training examples"
 _ELMO = "elmo."
 ABOUT = (
-    "Scores are in percent, of the weights of the epoch that is best on the development set. *Still improving* means "
-    "that the best epoch was one of the last two, so more epochs may help."
+    "Scores are in percent, for the weights of the best epoch on the development set. *Still improving* means that the "
+    "best epoch was one of the last two, so more epochs may help."
 )
 MEANS = (
     "Mean ± sample standard deviation over the seeds. The gain is over the runs without ELMo that have the same other "
