@@ -376,7 +376,7 @@ def test_a_file_without_the_sentences_opens_as_one_of_ours(embedder: ElmoEmbedde
         assert list(file) == [str(number) for number in range(12)]
     with h5py.File(tmp_path / "theirs.hdf5", "w") as file:  # as AllenNLP writes it with use_sentence_keys
         file["a b"] = np.zeros((3, 2, 32), np.float32)
-    with pytest.raises(ValueError, match="holds no vectors; .* not numbered from 0, perhaps named by sentences: read"):
+    with pytest.raises(ValueError, match="holds no vectors; .* not numbered from 0, perhaps named after sentences:"):
         load_vectors(tmp_path / "theirs.hdf5")
 
 

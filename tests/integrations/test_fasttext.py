@@ -140,7 +140,7 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(tmp_path: Path,
 
 def test_missing_words_are_counted_and_long_lines_are_batches_of_their_own():
     TEXT.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
-    with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in glove\.txt, and got zeros; is it of"):
+    with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in glove\.txt, and got zeros; is the"):
         embed_with("static", GLOVE, TEXT, OUT)
     assert not load_vectors(OUT)[2].any()
     lines = ["the " * 9000, "cat"] * 2

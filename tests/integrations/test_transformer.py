@@ -74,7 +74,7 @@ def test_a_transformer_computes_on_the_device_that_is_named_and_word_vectors_on_
     (tmp_path / "glove.txt").write_text("the 1 2\n")
     with pytest.raises(ValueError, match="device 'no' cannot be used"):
         embed_with("hf-mean", folder, tmp_path / "text.txt", tmp_path / "out.npy", device="no")
-    with pytest.raises(ValueError, match="static computes nothing on a device; leave out --device"):
+    with pytest.raises(ValueError, match="static does not use a device; leave out --device"):
         embed_with("static", tmp_path / "glove.txt", tmp_path / "text.txt", tmp_path / "out.npy", device="cpu")
     embed_with("hf-mean", folder, tmp_path / "text.txt", tmp_path / "out.npy", device="cpu")
     assert load_vectors(tmp_path / "out.npy")[0].shape == (3, 2, 8)
@@ -102,7 +102,7 @@ def test_a_sentence_that_is_too_long_is_read_in_parts_and_a_word_without_pieces_
 
 
 def test_a_word_with_too_many_pieces_and_a_folder_without_a_model_are_refused(folder: Path, tmp_path: Path):
-    with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
+    with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads at most 7 at once"):
         unpadded(HF_FIRST.open(str(folder)), [["un" + "believable" * 4]])
     with pytest.raises(FileNotFoundError, match=rf"{tmp_path.name} has no config\.json; expected a folder of save_pre"):
         HF_FIRST.open(str(tmp_path))

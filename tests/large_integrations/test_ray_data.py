@@ -94,7 +94,7 @@ def test_bad_input_and_resources_that_are_not_there_or_make_no_sense_are_refused
     missing = "row group 0, row 1: column text has a missing value"
     for inputs, resources, message in (
         (corpus, {"workers": 1}, f"b.parquet: {missing}"),
-        (corpus, {"on_gpus": True}, "Ray has no GPU; start it with some, or choose the other kind"),
+        (corpus, {"on_gpus": True}, "Ray has no GPU; start Ray with some, or choose the other kind"),
         (corpus, {"workers": 0}, "workers is 0; expected at least 1"),
         (corpus / "b.parquet", {}, f"b.parquet: {missing}"),
     ):

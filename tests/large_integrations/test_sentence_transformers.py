@@ -57,7 +57,7 @@ def test_a_prompt_is_put_in_front_of_strings_and_tokenizer_and_width_are_those_o
     vectors = model.encode(["cat sat ."], prompt="the ")
     np.testing.assert_allclose(vectors[0], prompted[1:].mean(axis=0), atol=2e-6)
     model.max_seq_length = 1
-    with pytest.raises(ValueError, match="prompt 'the ' has 1 token, and max_seq_length is 1, so that nothing of the"):
+    with pytest.raises(ValueError, match="prompt 'the ' has 1 token, and max_seq_length is 1, so nothing of the"):
         model.encode(["cat sat ."], prompt="the ")
     assert model.encode([["cat"], ["sat"]], prompt="the ").any()
     assert model.tokenizer("It's good.") == Elmo.tokenize("It's good.")

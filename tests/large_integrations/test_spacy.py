@@ -180,7 +180,7 @@ def test_settings_that_are_not_there_are_refused(model: str):
         ({"batch_size": 0}, "batch_size is 0; expected a whole number"),
         ({"layers": "tpo"}, "layers is 'tpo'; expected 'average', 'all', 'top', a number"),
         ({"layers": 3}, "layers 0 .* to 2"),
-        ({"model": "small-em"}, "no model 'small-em'"),
+        ({"model": "small-em"}, "unknown model 'small-em'"),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=said):
             ElmoPipe(**({"model": model} | settings))(spacy.blank("en")("the cat"))

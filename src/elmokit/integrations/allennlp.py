@@ -93,7 +93,7 @@ class Elmo(nn.Module):
     ) -> None:
         super().__init__()
         if module is not None and (options_file is not None or weight_file is not None):
-            raise ValueError("a module and files were given; expected either, with None for the other")
+            raise ValueError("both a module and files were given; expected one of them, and None for the other")
         if not (module is None or isinstance(module, BiLM)):
             raise ValueError(
                 f"module is of type {type(module).__name__}; expected a BiLM, such as elmokit.Elmo(...).bilm; "
@@ -297,8 +297,8 @@ def _checked_options(options_file: str | Path | None, weight_file: str | Path | 
     """The options. Raises ValueError without files, and for addresses that do not belong to a published model."""
     if options_file is None:
         raise ValueError(
-            "no options_file was given; pass the name of a model, such as 'original', which is downloaded at its first "
-            "use, or the paths of options and weights"
+            "no options_file was given; pass the name of a model, such as 'original' (downloaded on first use), or the "
+            "paths of options and weights"
         )
     for file in (options_file, weight_file):
         if "://" in str(file) and find_published(str(options_file)) is None:

@@ -62,7 +62,7 @@ def embed_with(
     check_paths(output_path, input_path, model)
     found = find_system(SYSTEMS, system, str(model))
     if device is not None and not found.takes_device:
-        raise ValueError(f"{system} computes nothing on a device; leave out --device, or device={device!r}")
+        raise ValueError(f"{system} does not use a device; leave out --device, or device={device!r}")
     opened = found.open(str(model), device=device) if found.takes_device else found.open(str(model))
     return write_vectors(
         opened,
@@ -125,8 +125,8 @@ def _encoded(
     num_tokens = sum(map(len, sentences))
     if 2 * num_found < num_tokens:
         warn_caller(
-            f"{num_tokens - num_found:,} of {num_tokens:,} tokens have no vector in {model}, and got zeros; is it of "
-            "this language, and are both spelt in Unicode NFC?"
+            f"{num_tokens - num_found:,} of {num_tokens:,} tokens have no vector in {model}, and got zeros; is the "
+            "model for this language, and are model and text both in Unicode NFC?"
         )
 
 

@@ -139,7 +139,7 @@ def _read(path: Path) -> FastText:
             raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file")
         shape = len(rows) + bucket, dim
         if tuple(found) != shape:
-            reason = f"has shape {tuple(found)}; expected {shape}, the words and buckets of the settings"
+            reason = f"has shape {tuple(found)}; expected {shape}, from the words and buckets in its header"
             raise FormatError(path, reason, part="input matrix")
         matrix = np.memmap(path, "<f4", "r", offset=at + _MATRIX.size, shape=shape)
     return FastText(path, rows, np.asarray(matrix), bucket if max_n > 0 else 0, min_n, max_n)

@@ -111,7 +111,7 @@ def embed_parquet(
         kind = "GPU" if on_gpus else "CPU"
         num_actors = min(workers or int(ray.cluster_resources().get(kind, 0)), len(pieces))
         if num_actors < 1:
-            raise ValueError(f"Ray has no {kind}; start it with some, or choose the other kind")
+            raise ValueError(f"Ray has no {kind}; start Ray with some, or choose the other kind")
         rows = [{"number": number} for number in range(len(pieces))]
         done: list[dict[str, Any]] = (
             data.from_items(rows, override_num_blocks=len(rows))
@@ -205,10 +205,10 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
         files = [path for path in inside if path.suffix.lower() == ".parquet" and path.is_file()]
         unread = join_names(path.name for path in inside if path.is_dir())
     if not files:
-        folders = f"; its folders are not read: {unread}" if unread else ""
+        folders = f"; subfolders are not read: {unread}" if unread else ""
         raise FileNotFoundError(f"{input_path} has no file that ends in .parquet{folders}")
     if unread:
-        warn_caller(f"{input_path} has folders that are not read: {unread}")
+        warn_caller(f"subfolders of {input_path} are not read: {unread}")
     if output_folder.resolve() == files[0].resolve().parent:
         raise ValueError(f"{output_folder} is the folder of the input; choose another folder for the vectors")
     pieces: list[Piece] = []
@@ -218,7 +218,7 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
             numbers = [number for number in range(groups.num_row_groups) if groups.row_group(number).num_rows]
         pieces += [Piece(file, number, output_folder / f"{file.stem}-{number:05}.parquet") for number in numbers]
     if others := sorted(file.name for file in {*output_folder.glob("[!.]*.parquet")} - {p.output for p in pieces}):
-        warn_caller(f"{output_folder} has files of other input, {len(others):,} in all: {join_names(others)}")
+        warn_caller(f"{output_folder} has files from other input, {len(others):,} in all: {join_names(others)}")
     return pieces
 
 

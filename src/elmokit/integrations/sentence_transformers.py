@@ -93,7 +93,7 @@ class ElmoWordEmbeddings(InputModule):
         if self.max_seq_length is not None and prompt_length >= self.max_seq_length:
             raise ValueError(
                 f"the prompt {prompt[:40]!r} has {plural(prompt_length, 'token')}, and max_seq_length is "
-                f"{self.max_seq_length}, so that nothing of the sentences would be read; set a larger one, or None"
+                f"{self.max_seq_length}, so nothing of the sentences would be read; set a larger one, or None"
             )
         return features | {"prompt_length": prompt_length}
 

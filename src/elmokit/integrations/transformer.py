@@ -102,7 +102,7 @@ class TransformerEncoder:
         for position, size in enumerate(sizes[word] for word in range(len(sentence))):
             if size > most:
                 word = sentence[position].strip()[:40]
-                raise ValueError(f"{first_token(word)} has {size} pieces; the model reads {most} at once")
+                raise ValueError(f"{first_token(word)} has {size} pieces; the model reads at most {most} at once")
             if num_pieces + size > most:
                 yield _Part(number, start, list(sentence[start:position]), num_pieces)
                 start, num_pieces = position, 0
@@ -161,7 +161,7 @@ def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device |
     # As an argument, it would make Qwen's tokenizer add spaces within words. Without it, some tokenizers refuse words.
     tokenizer.add_prefix_space = True
     if not tokenizer.is_fast:
-        raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
+        raise ValueError(f"the tokenizer of {model} cannot map pieces to words; expected a fast tokenizer")
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
     if network.config.is_encoder_decoder:
         network = network.get_encoder()
