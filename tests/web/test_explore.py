@@ -148,7 +148,7 @@ def test_files_with_labels_name_the_senses_of_tokens_in_nfc_that_are_split_at_sp
     assert corpus.senses()[first:] == [*senses, *((number + 4, index, sense) for number, index, sense in senses)]
     assert corpus.sources == [(str(paths[0]), first), (str(paths[1]), first + 4)]  # both have the same name
     (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
+    with pytest.raises(ValueError, match="labels belong to tokens; give text with spaces between tokens"):
         read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)
 
 
@@ -211,7 +211,7 @@ def test_refuses_what_it_cannot_show_and_models_that_look_words_up(model: Path, 
         write_site(tmp_path / "s", model=model, corpora=[tmp_path / "caf\udce9.txt"])
     monkeypatch.setattr("elmokit.web.explore.corpus.MAX_TOKENS", 3)
     (tmp_path / "long.txt").write_text("a b c d\n")
-    with pytest.raises(ValueError, match="there are more than 3 tokens; give the explorer a part of them"):
+    with pytest.raises(ValueError, match="there are more than 3 tokens; give the explorer fewer"):
         read_corpus([tmp_path / "long.txt"], "en")
     monkeypatch.setattr(explorer, "MAX_PARAMETERS", 10)
     with pytest.raises(ValueError, match="the explorer is for models of at most 0 million"):
@@ -236,7 +236,7 @@ def test_a_model_of_this_folder_without_softmax_and_of_one_direction_is_shown_to
     assert main(["explore", "-o", str(site), "--model", ".", "--sample", "en"]) == 0
     assert json.loads((site / "softmax.json").read_text()) == []
     command = f"python -m http.server --directory '{site}'"
-    said = f"{site / 'index.html'}; browsers refuse it as a file, so serve its folder:\n{command}\n"
+    said = f"{site / 'index.html'}; browsers do not open it as a file, so serve its folder:\n{command}\n"
     assert capsys.readouterr().out == said
     page = (site / "index.html").read_text(encoding="utf-8")
     assert "this page was opened as a file" in page  # until the script runs

@@ -266,7 +266,7 @@ def test_similarities_and_characters_choose_words_and_long_texts_are_cut(english
     assert "A line has more than 1000 tokens" in english.page.inner_text("#notes")
     english.type("a bank by the river .\n" * 200)
     assert english.page.locator("button.token").count() == 996  # only whole lines
-    assert english.page.inner_text("#notes").startswith("The first 166 of 200 lines are read")
+    assert english.page.inner_text("#notes").startswith("Only the first 166 of 200 lines are read")
     assert "The first 48 of 996 tokens." in english.show("similarity")
     for text, note in (
         ("가나다 라마바", "small-en was hardly trained on the script"),
@@ -505,7 +505,7 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
         assert page.page.locator("#panel .scroll path").count() == 21
         page.page.click("button.token:has-text('river')")
         page.settle()
-        assert page.page.inner_text("#panel").startswith("UMAP was not computed for “river”")
+        assert page.page.inner_text("#panel").startswith("There is no UMAP of “river”")
         page.open("#t=Bush+said+it+.&i=0&v=contexts")
         page.page.locator("#panel tbody tr").first.click()
         page.settle()

@@ -24,11 +24,11 @@ def add_explore(parser: Parser) -> None:
     add = parser.add_argument
     add("-o", "--output", metavar="SITE", type=Path, help="write the pages into a new folder, for a web server")
     add("--model", metavar="M", help="name of a bundled model, or one of at most 40 M parameters (default: small-en)")
-    corpus = "text to search in, one sentence per line; files get different colours; .tsv files may label tokens"
+    corpus = "text to search in, one sentence per line; each file gets its own colour; .tsv files may label tokens"
     add("--corpus", metavar="FILE", type=Path, nargs="+", default=[], help=corpus)
     parser.add_flag("--tokenize", "with --corpus: split its lines into tokens (default: at spaces)")
     parser.add_column()
-    sample = "also search in the bundled sentences of this language (default: only without --corpus, by bundled models)"
+    sample = "also search the bundled sentences of this language (default: only for bundled models without --corpus)"
     add("--sample", choices=("en", "ko"), help=sample)
     parser.add_flag("--umap", "also compute maps of frequent words by UMAP (needs 'elmokit[umap]')")
     add("--port", metavar="N", type=int, default=0, help="port on this machine (default: a free one)")
@@ -53,7 +53,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
         return write_site(folder, corpora=arguments.corpus, raw_text=arguments.tokenize, **how)
 
     if arguments.output:
-        print(f"{write(arguments.output)}; browsers refuse it as a file, so serve its folder:")
+        print(f"{write(arguments.output)}; browsers do not open it as a file, so serve its folder:")
         print(shlex.join(["python", "-m", "http.server", "--directory", str(arguments.output)]))
         return
     with temporary_folder(Path(tempfile.gettempdir(), "elmokit-explore")) as folder:
@@ -61,7 +61,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
         site = folder / "site"
         with serve(site, port=arguments.port) as server:  # first, because the port may be taken
             write(site)
-            print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+            print(f"{address(server)} (Ctrl-C to stop)", flush=True)
             with suppress(KeyboardInterrupt):
                 if not arguments.no_browser:
                     webbrowser.open(address(server))

@@ -90,7 +90,7 @@ def run(html_path: Path, *, model: str | None = None) -> None:
     print(
         f"{name}: {len(words)} words with several senses, in {len(uses)} sentences\n\n"
         f"{aligned_table([('nearest one has the same sense', '', ''), *rates])}\n\n"
-        f"Of each word, for the top layer: {by_word}\n\n"
+        f"For each word, in the top layer: {by_word}\n\n"
         f"The same with pictures: {html_path}\nOn your own sentences, in a browser: {explore}\n\nIn Python:\n\n{code}",
         end="",
     )

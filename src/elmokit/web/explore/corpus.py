@@ -103,7 +103,7 @@ def read_corpus(
                 sentences.append(tokens)
                 num_tokens += len(tokens)
             if num_tokens > MAX_TOKENS:
-                raise ValueError(f"{path}: there are more than {MAX_TOKENS:,} tokens; give the explorer a part of them")
+                raise ValueError(f"{path}: there are more than {MAX_TOKENS:,} tokens; give the explorer fewer")
             labels |= {(place, index): label for index, label in found}
         if len(sentences) == sources[-1][1]:
             raise ValueError(f"{path} has no sentences; expected one per line")
@@ -112,7 +112,7 @@ def read_corpus(
 
 def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool) -> list[tuple[int, str]]:
     if columns and raw_text:
-        raise ValueError(f"{where}: labels are of tokens; give text whose tokens are separated by spaces, not raw text")
+        raise ValueError(f"{where}: labels belong to tokens; give text with spaces between tokens, not raw text")
     if len(columns) % 2:
         raise ValueError(f"{where}: {len(columns)} columns after the sentence; expected an index and a label for each")
     pairs: list[tuple[int, str]] = []
