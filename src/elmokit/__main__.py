@@ -16,7 +16,7 @@ def command() -> int:
     try:
         os.getcwd()
     except OSError as error:  # MKL would kill the process if the current folder is gone
-        print(f"elmokit: error: the current folder: {error.strerror}; change to another one", file=sys.stderr)
+        print(f"elmokit: error: the current folder is unusable ({error.strerror}); change to another", file=sys.stderr)
         return 2
     try:
         from elmokit.cli.main import main

@@ -50,7 +50,7 @@ def test_all_packages_that_elmokit_depends_on_are_looked_at():
 
 def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch, capsys: Any):
     monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
-    old = "FAIL  torch        is older than 2.10, which reading weights safely needs: upgrade it"
+    old = "FAIL  torch        is older than 2.10, the oldest version that reads weights safely: upgrade it"
     assert found("torch", capsys)[1:] == [old]
 
 

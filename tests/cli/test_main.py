@@ -316,7 +316,7 @@ def test_a_current_folder_that_is_gone_is_said(
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert entry_point() == 2
-    said = "elmokit: error: the current folder: No such file or directory; change to another one\n"
+    said = "elmokit: error: the current folder is unusable (No such file or directory); change to another\n"
     assert capsys.readouterr() == ("", said)
 
 

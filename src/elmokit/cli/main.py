@@ -42,11 +42,11 @@ class Command:
 
 
 COMMANDS = (
-    Command("demo", "web", "Show the senses of a few words that have several. Works offline and writes a web page."),
+    Command("demo", "web", "Show a few words that have several senses. Works offline and writes a web page."),
     Command("explore", "web", "Open a page that runs a model in your browser: nearest contexts, maps, surprisal."),
     Command("embed", "vectors", "Compute the contextual vectors of every line of a text file."),
     Command("cache", "vectors", "Show or clear cached activations, and models imported from other formats."),
-    Command("models", "models", "List the models that have a name, and get published ones into the cache."),
+    Command("models", "models", "List the models that have a name, and download published ones."),
     Command("convert", "models", "Convert a model to another format; the weights keep their values."),
     Command("export", "models", "Export a model as ONNX and check it in onnxruntime (needs 'elmokit[onnx]')."),
     Command("inspect", "models", "Describe a model on disk: format, sizes, risks."),

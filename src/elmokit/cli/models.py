@@ -80,7 +80,7 @@ def add_models(parser: Parser) -> None:
         nargs="?",
         choices=("list", "get", "add"),
         default="list",
-        help="list them all; get one into the cache, or check it there; add files that were fetched by hand",
+        help="list all models; get one into the cache, or check it there; add files that you downloaded yourself",
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="name of a published model, such as original")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files to add: options.json weights.hdf5")
@@ -100,7 +100,7 @@ def run_models(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.name} is bundled or in a package: there is nothing to {arguments.action}")
     if model is None:
         hint = did_you_mean(arguments.name.lower(), published.published_names())
-        raise ValueError(f"no published model {arguments.name!r}; {hint}`elmokit models` lists them")
+        raise ValueError(f"unknown published model {arguments.name!r}; {hint}`elmokit models` lists them")
     if arguments.action == "get":
         if arguments.files:
             raise ValueError(f"expected one name; `elmokit models add {model.name} FILE...` adds files")

@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             choices = list(map(str, action.choices))
             hint = did_you_mean(str(value), choices)
-            raise argparse.ArgumentError(action, f"no {value!r}; {hint}expected one of {', '.join(choices)}")
+            raise argparse.ArgumentError(action, f"unknown value {value!r}; {hint}expected one of {', '.join(choices)}")
 
     def add_model(self, *, has_default: bool = False) -> None:
         """Add `MODEL`, or `--model` if there is a default, with `--weights` and `--device`."""
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         self.add_as_text()
 
     def add_as_text(self) -> None:
-        text = "read as text what looks like something else, such as a table (default: refuse it)"
+        text = "read the input as text even if it looks like something else, such as a table (default: refuse it)"
         self.add_argument("--as-text", action="store_true", help=text)
 
     def add_set(self, of: str) -> None:
@@ -86,7 +86,7 @@ def text_output(name: str) -> Path:
     """The type of an option for an output file in plain text: a table with tabs, JSON, or lines."""
     path = Path(name)
     if path.suffix.lower() in _OTHER_ENDINGS:
-        raise argparse.ArgumentTypeError(f"{name} would be plain text, not what {path.suffix} promises; rename it")
+        raise argparse.ArgumentTypeError(f"{name} would be plain text, in spite of its ending {path.suffix}; rename it")
     return path
 
 

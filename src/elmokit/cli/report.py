@@ -66,7 +66,7 @@ def _torch() -> Iterator[Finding]:
 
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < TORCH_AT_LEAST:
-        yield "FAIL", "torch", "is older than 2.10, which reading weights safely needs: upgrade it"
+        yield "FAIL", "torch", "is older than 2.10, the oldest version that reads weights safely: upgrade it"
     if torch.cuda.is_available():
         for index in range(torch.cuda.device_count()):
             _, num_bytes = torch.cuda.mem_get_info(index)
@@ -75,7 +75,7 @@ def _torch() -> Iterator[Finding]:
         yield "ok", "GPU", "none that torch can use; models run on the CPU"
     yield "ok", "threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores, {_environment('OMP_NUM_THREADS')}"
     is_passive = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
-    advice = "" if is_passive else "; on a shared machine set it to passive: spinning threads slow each other"
+    advice = "" if is_passive else "; on a shared machine set it to passive: spinning threads slow each other down"
     yield "ok" if is_passive else "note", "threads", f"{_environment('OMP_WAIT_POLICY')}{advice}"
     yield "ok", "processor", torch.backends.cpu.get_cpu_capability()
 

@@ -35,7 +35,7 @@ def add_embed(parser: Parser) -> None:
     kinds.add_argument("--fasta", action="store_true", help=fasta)
     system = "vectors of another system, such as static:vectors.bin (docs/comparators.md); OUT is *.npy"
     kinds.add_argument("--with", metavar="SYSTEM:MODEL", help=system)
-    add("--min-count", metavar="N", type=int, help="with --types: occurrences that a word needs (default: 5)")
+    add("--min-count", metavar="N", type=int, help="with --types: leave out words with fewer occurrences (default: 5)")
     parser.add_flag("--per-protein", "with --fasta: one vector per protein, the mean of its residues")
     parser.add_flag("--resume", "continue an interrupted job; keep the finished lines if it fails again")
     parser.add_flag("--overwrite", "replace OUT if it exists")
