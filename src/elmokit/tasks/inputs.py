@@ -91,7 +91,7 @@ class TokenInputs(nn.Module):
         device = cast("Tensor", self._device).device
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         if len(sentences) == 0 or int(lengths.max()) == 0:
-            raise ValueError(f"{len(sentences)} sentences have no token; expected at least one token")
+            raise ValueError(f"no tokens in {len(sentences)} sentences; expected at least one token")
         mask = (torch.arange(int(lengths.max())) < lengths[:, None]).to(device)
         empty = torch.zeros(*mask.shape, 0, device=device)
         inputs, outputs = [empty], [empty]
