@@ -230,7 +230,7 @@ def test_a_vocabulary_in_alphabetical_order_is_warned_of_where_ids_are_ranks(tmp
     shard, vocabulary = write_text(tmp_path, f"{' '.join(words[-100:])}\n" * 10)  # its words are the vocabulary's last
     Vocabulary(["<S>", "</S>", "<UNK>", *words]).write(vocabulary)
     config = toy_config("softmax=sampled", "num_negatives=16", "num_steps=1", "warmup_steps=0")
-    with pytest.warns(UserWarning, match="does not seem to be sorted by falling frequency"):
+    with pytest.warns(UserWarning, match="does not seem to be sorted by descending frequency"):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
 
 

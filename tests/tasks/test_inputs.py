@@ -143,7 +143,7 @@ def test_what_the_model_does_not_have_and_vectors_of_another_language_or_from_no
         make(PLAIN, train_word_vectors=False)
     with pytest.raises(ValueError, match="layers is 3; this model has layers 0 "):
         make(PLAIN, elmo=ElmoInput("input", bilm, layers="3"))
-    with pytest.raises(ValueError, match="2 sentences without a token"):
+    with pytest.raises(ValueError, match="no tokens in 2 sentences"):
         make(PLAIN)([[], []])
 
 
