@@ -27,7 +27,7 @@ def add_perplexity(parser: Parser) -> None:
     files = "text, one sentence per line, or the folder that prepare wrote; several get a row each and one for all"
     add("files", metavar="FILE", type=Path, nargs="+", help=files)
     parser.add_text()
-    parser.add_flag("--carry-state", "read each file as one stream, as bilm-tf does, instead of sentence by sentence")
+    parser.add_flag("--carry-state", "read each file as 256 streams, as bilm-tf does, instead of sentence by sentence")
     parser.add_flag("--bands", "split the results by the rank of the predicted word in the vocabulary")
     top = "list the N words with the largest total loss in each direction, including <UNK> and </S>"
     add("--top", metavar="N", type=int, help=top)

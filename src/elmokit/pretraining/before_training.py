@@ -244,8 +244,8 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
             )
         if num_bytes not in (None, shard.stat().st_size):
             raise ValueError(
-                f"the shard {shard} has changed since {run_dir} started, so the run would not end as if it had "
-                "not been interrupted; put the old file back, or use `elmokit finetune` for the new text"
+                f"the shard {shard} has another size than when {run_dir} started, so the run would not end as if "
+                "it had not been interrupted; put the old file back, or use `elmokit finetune` for the new text"
             )
 
 
