@@ -7,6 +7,9 @@ import sys
 from elmokit import task_recipe, task_sentences
 
 task, folder = sys.argv[1:]
-config = task_recipe(task, settings=["max_dev_examples=0"])  # the seed decides which of them a run uses
-for tokens in task_sentences(task, folder, config):
-    print(*tokens)
+sentences: dict[str, None] = {}
+for recipe in ("cpu", "cpu-converged"):  # their development sets of SQuAD differ
+    for seed in range(3):  # the seed chooses the training examples, if the recipe limits their number
+        config = task_recipe(task, recipe, [f"seed={seed}", "max_dev_examples=0"])
+        sentences |= dict.fromkeys(" ".join(tokens) for tokens in task_sentences(task, folder, config))
+print(*sentences, sep="\n")
