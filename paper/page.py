@@ -103,7 +103,9 @@ def front_page(results: Results, found: Sequence[Verdict]) -> str:
         "Test sets; means over the seeds ± a standard deviation. Intervals: over seeds, with \\* over test items too. "
         "‡: the baseline is of another commit or machine. †: training ended while scores still improved.",
         *(
-            [f"MiniLM over ELMo: {', '.join(gains)}. Its training included SNLI, so that row is empty."]
+            [
+                f"MiniLM over ELMo: {', '.join(gains)}. MiniLM was trained on SNLI (left out) and on SQuAD's training questions."
+            ]
             if gains
             else []
         ),
@@ -135,7 +137,7 @@ def _answer(measured: Mapping[str, Pair], others: Mapping[str, Pair]) -> str:
     answer += f" The model is `{SHIPPED}`: 10 million parameters, one CPU core."
     if others:
         found = _by_direction(others, {1: "scores higher in", -1: "scores lower in", 0: "shows no difference in"})
-        answer += f" In ELMo's place MiniLM, a sentence encoder of 2021 (22 million), {', '.join(found)}."
+        answer += f" In ELMo's place MiniLM, a sentence encoder of 2021 (22 million), {_listed(found)}."
     return (
         f"{answer} Larger transformers were not measured: if you can run one and need the best score, do. ELMo is for "
         "words, small corpora, and CPUs."
