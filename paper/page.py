@@ -78,7 +78,6 @@ def front_page(results: Results, found: Sequence[Verdict]) -> str:
     measured = {task: pair for task, pair in rows.items() if pair is not None}
     others = {task: other for task, pair in measured.items() if (other := _transformer(results, task, pair))}
     header = ("task (data, training size)", "no ELMo", "+ ELMo", "gain, 95 % CI", "MiniLM", "CPU minutes per run")
-    gains = [f"{DATASETS[task].row} {escape_markdown(gain_text(other))}" for task, other in others.items()]
     outcomes = [one.outcome for one in found]
     counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in dict.fromkeys(sorted(outcomes)))
     claims = [
@@ -102,13 +101,7 @@ def front_page(results: Results, found: Sequence[Verdict]) -> str:
         markdown_table(header, [_task_row(task, pair, others.get(task)) for task, pair in measured.items()]),
         "Test sets; means over the seeds ± a standard deviation. Intervals: over seeds, with \\* over test items too. "
         "‡: the baseline is of another commit or machine. †: training ended while scores still improved.",
-        *(
-            [
-                f"MiniLM over ELMo: {', '.join(gains)}. MiniLM was trained on SNLI (left out) and on SQuAD's training questions."
-            ]
-            if gains
-            else []
-        ),
+        *_transformer_gains(others),
         f"All arms, and all {len(_baselines(results))} baselines of NER ({', '.join(_baselines(results))}): "
         "[table 1](results/table1.md).",
         *_own_language(results),
@@ -159,6 +152,12 @@ def _transformer(results: Results, task: str, elmo: Pair) -> Pair | None:
     found = (headline(results, task, TRANSFORMER, TRANSFORMER, recipe) for recipe in ("cpu-converged", "cpu"))
     arm = next((one.arm for one in found if one is not None), None)
     return arm and with_items(results, Pair(elmo.arm, arm))
+
+
+def _transformer_gains(others: Mapping[str, Pair]) -> list[str]:
+    gains = [f"{DATASETS[task].row} {escape_markdown(gain_text(other))}" for task, other in others.items()]
+    about = "MiniLM was trained on SNLI (left out) and on SQuAD's training questions."  # its model card says so
+    return [f"MiniLM over ELMo: {', '.join(gains)}. {about}"] if gains else []
 
 
 def _task_row(task: str, pair: Pair, other: Pair | None) -> list[str]:
