@@ -249,7 +249,10 @@ def test_the_shares_that_were_dropped_and_held_out_are_shown(tmp_path: Path, cap
     shown, warned = capsys.readouterr()
     line = r"too long +1 sentences +120 tokens, 29\.4% \(more than 100 tokens; --max-tokens N raises the limit\)\n"
     assert re.search(line, shown)
-    assert "29% of the tokens are dropped, because their sentences have more than 100 tokens: keep them" in warned
+    assert (
+        "29% of the tokens are dropped, because their sentences have more than 100 tokens: keep them with --max-tokens"
+        in warned
+    )
     assert main([*command, str(tmp_path / "all"), "--max-tokens", "1000"]) == 0
     shown, warned = capsys.readouterr()
     assert "too long" not in shown and "are dropped" not in warned

@@ -242,7 +242,7 @@ def test_normalised_vectors_have_length_1_similarities_are_their_products_and_te
         Elmo.similarity(ELMO.encode("the cat", layers="all"), ELMO.encode("the cat"))
     for layers in ("top", "all"):
         sentences: Any = ELMO.encode(SENTENCES, layers=layers)
-        with pytest.raises(ValueError, match="sentences of different lengths do not form one array; give one of them"):
+        with pytest.raises(ValueError, match="sentences of different lengths do not form one array; give one, or pool"):
             Elmo.similarity(sentences, sentences)
     vectors = ELMO.encode(SENTENCES, convert_to_tensor=True)
     assert all(isinstance(tensor, torch.Tensor) for tensor in vectors)

@@ -12,7 +12,7 @@ from elmokit.runs.results_table import Result
 from page_code import ROOT, read_page
 from paper.claims import headline, verdicts
 from paper.experiments import SHIPPED, SIX_TASKS
-from paper.page import claims_page, front_page, latin_figure, table_page
+from paper.page import TRANSFORMER, claims_page, front_page, latin_figure, table_page
 from paper.results import Results, cluster_steps
 from paper.statistics import batches, best_pair, curve, learnt_mix, pairs
 from paper.tables import VIEWS, view
@@ -37,6 +37,7 @@ def runs(arm: str, scores: tuple[float, ...], *, commit: str = "a", model: str =
 
 
 def results_of(folder: Path, *groups: list[Result], arrays: dict[str, np.ndarray] | None = None) -> Results:
+    folder.mkdir(exist_ok=True)
     results = Results(folder)
     results.add([row for group in groups for row in group], arrays)
     return Results(folder)  # as it is read back
@@ -145,6 +146,19 @@ def test_the_page_of_results_is_one_screen_and_answers_its_question_first(tmp_pa
         len(part.split()) <= 40 for part in page.split("\n\n")[3:] if part[:1].isupper() and "results.tsv" not in part
     )
     assert "random" not in page.partition("## The claims")[0]  # random controls are not in the headline
+
+
+def test_the_transformer_is_judged_by_the_interval_of_its_difference_from_elmo(tmp_path: Path):
+    none, elmo = runs("no ELMo", (88, 88.1, 87.9)), runs("+ ELMo", (90, 90.1, 89.9), model=SHIPPED)
+    for kind, scores in {
+        "scores higher in NER": (92, 92.3, 91.8),
+        "scores lower in NER": (89, 89.3, 88.8),
+        "shows no difference in NER": (93, 88, 90.2),
+    }.items():
+        other = runs(TRANSFORMER, scores, model=TRANSFORMER)
+        page = front_page(results_of(tmp_path / kind, none, elmo, other), [])
+        assert f"a sentence encoder of 2021 (22 million), {kind}." in page and "MiniLM over ELMo: NER " in page
+    assert "MiniLM over ELMo" not in front_page(results_of(tmp_path / "without", none, elmo), [])
 
 
 def test_the_pages_are_up_to_date():

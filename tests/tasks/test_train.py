@@ -94,8 +94,9 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(
     for test in (True, False):  # scores that are there stay
         capsys.readouterr()
         resume_task(run_dir, test=test, **settings)
-        said = "test.tsv, with the weights that are best" if test else "has ended already; its scores are in"
-        assert said in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert ("test.tsv, with the weights that are best" in said) == test
+        assert ("has ended already; its scores are in" in said) != test
         *epochs, result = lines(run_dir)
         assert epochs == before[:-1]
         assert {name: result[name] for name in ("dev", "test")} == {name: asked[name] for name in ("dev", "test")}

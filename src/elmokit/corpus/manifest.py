@@ -1,4 +1,4 @@
-"""The folder that `prepare` writes: its files and the manifest, a record of what was read, dropped and written."""
+"""The folder that `prepare` writes. Its manifest records how much text was read, dropped and written."""
 
 from __future__ import annotations
 

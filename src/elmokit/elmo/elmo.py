@@ -425,7 +425,7 @@ class Elmo:
         try:
             first, second = np.shape(one), np.shape(other)
         except ValueError as error:
-            raise ValueError("sentences of different lengths do not form one array; give one of them") from error
+            raise ValueError("sentences of different lengths do not form one array; give one, or pool them") from error
         if first[-1:] != second[-1:] or not {len(first), len(second)} <= {1, 2}:
             raise ValueError(f"vectors of shapes {first} and {second}; expected (N, width) or (width,) of equal widths")
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)

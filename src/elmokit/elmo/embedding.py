@@ -191,7 +191,7 @@ class ElmoEmbedding(nn.Module):
             squares += layers.double().square().sum(dim=(1, 2, 3))
             num_values += layers[0].numel()
         if not num_values:
-            raise ValueError("there are no tokens to measure the scales on; expected sentences of the training set")
+            raise ValueError("found no tokens to measure the scales on; expected sentences of the training set")
         self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
 
     def _layers(self, sentences: Ids | Sequence[Sequence[str]]) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:

@@ -104,7 +104,7 @@ def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_L
 def with_head(lines: Iterator[str], *, num_lines: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
     """All lines of a file, and its first lines that are not blank. The file is read only once.
 
-    num_lines: number of first lines, not counting those that begin with `#` (comments).
+    num_lines: number of first lines, not counting comments (lines that begin with `#`).
     """
     read: list[str] = []
     head: list[str] = []

@@ -114,7 +114,7 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, Message]]:
     """All names and their protobufs, in order. Raises LookupError or ValueError for a damaged table."""
     footer = content[-_FOOTER_BYTES:]
     if int.from_bytes(footer[-8:], "little") != _MAGIC:
-        raise ValueError("it does not end like one")
+        raise ValueError("the number at its end is wrong")
     handles = footer[_handle(footer, 0)[2] :]  # skips the metaindex's handle; TensorFlow leaves the metaindex empty
     for _, handle in _block(content, handles):
         yield from ((name, _message(value)) for name, value in _block(content, handle))

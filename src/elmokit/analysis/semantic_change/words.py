@@ -56,8 +56,8 @@ def parse_words(
     raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
     patterns: the forms are regular expressions, such as `linhas?`, and stay as they are.
     Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits, for a comment,
-    a count or the number of the line among the forms, and for a line that is not a string; if there are no words; and
-    for a string instead of lines.
+    a count or the number of the line among the forms, and for a line that is not a string. Also raises it for an empty
+    list and for a string instead of lines.
     """
     if isinstance(lines, str):
         raise ValueError(f"the words are the string {printable(lines)!r}; expected a list of words")

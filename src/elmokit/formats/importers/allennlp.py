@@ -28,7 +28,7 @@ _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
 _ORIGINALS = "fta"
 """In this folder, AllenNLP 0.x archives the files that a model was made from."""
 _ASSUMED = (
-    "there are no options next to the weights: relu, clipping at 3, skip connections and at most 50 characters per "
+    "found no options next to the weights: relu, clipping at 3, skip connections and at most 50 characters per "
     "token are assumed, as in all released models"
 )
 

@@ -37,7 +37,7 @@ IMPORTERS: tuple[tuple[str, str, Callable[[Sources], Imported | None]], ...] = (
     ("token_vectors", bilm_tf.TOKEN_VECTORS, bilm_tf.load_token_vectors),
     ("bilm_tf", bilm_tf.PAIR, bilm_tf.load_pair),
 )
-"""Name, description and reader of each format, in the order in which they are tried."""
+"""Name, description and reader of each format. They are tried in this order."""
 
 
 def load(path: Path, weights: Path | None = None, *, inspection: Inspection | None = None) -> Weights:
