@@ -378,6 +378,35 @@ def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
     assert read_record(run_dir, toy).files.test == (new / "data" / "test.tsv",)
 
 
+def test_a_run_finds_its_bilm_on_the_hub_again_when_the_cache_is_elsewhere(
+    run: Run, toy: Toy, tiny_bilms: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    given: list[str] = []
+
+    def download(address: str | Path) -> Path:
+        given.append(str(address))
+        return snapshot
+
+    monkeypatch.setattr("elmokit.formats.hub.download", download)
+    snapshot = shutil.copytree(tiny_bilms[0], tmp_path / "cache" / "0123abc")
+    run_dir = run("run", "elmo=input", "elmo.model=hf://ann/tiny")
+    snapshot = snapshot.rename(tmp_path / "0123abc")
+    given.clear()
+    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    load_task(run_dir, task=toy, device="cpu")
+    assert {*given} == {"hf://ann/tiny@0123abc"}
+
+
+def test_a_link_to_a_bilm_keeps_its_name_in_the_record(
+    run: Run, toy: Toy, tiny_bilms: tuple[Path, Path], tmp_path: Path
+):
+    (tmp_path / "link").symlink_to(tiny_bilms[0])
+    (tmp_path / "folder").mkdir()
+    run_dir = run("run", "elmo=input", f"elmo.model={tmp_path}/folder/../link")
+    elmo = read_record(run_dir, toy).inputs.elmo
+    assert elmo is not None and elmo.model == str(tmp_path / "link")
+
+
 class Lone(nn.Module):
     """Two weights with a gradient that the test chooses, in place of a task's model and of its inputs."""
 

@@ -207,11 +207,14 @@ def check_is_not_a_model(*files: str | Path) -> None:
 
 
 def lasting_name(name_or_path: str | Path) -> str:
-    """A name that finds the same model in another process: a model's name, a commit on the Hub, or an absolute path."""
+    """A name that finds the same model in another process: a model's name, a commit on the Hub, or an absolute path.
+
+    A path that is a link keeps its name.
+    """
     if hub.is_address(name_or_path):
         return hub.pinned(name_or_path)
     path = resolve_model(name_or_path)
-    return str(name_or_path if is_model_name(name_or_path) else path.absolute())
+    return str(name_or_path if is_model_name(name_or_path) else path.parent.resolve() / path.name)
 
 
 def model_name(name_or_path: str | Path) -> str:

@@ -13,7 +13,6 @@ from msgspec import Meta
 from elmokit.files.atomic import check_names
 from elmokit.files.json import as_type
 from elmokit.files.lines import is_read_once
-from elmokit.formats.find import is_model_name, resolve_model
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.system.messages import printable
 from elmokit.system.paths import expanded
@@ -127,9 +126,3 @@ def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:
             raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")
         check_names(path.resolve())
     return splits
-
-
-def absolute_model(model: str) -> str:
-    """How config.json names a biLM: the name of a model, or an absolute path."""
-    path = resolve_model(model)
-    return model if is_model_name(model) else str(path.resolve())

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.formats.find import lasting_name
 from elmokit.formats.read import read_bilm
 from elmokit.layers.devices import describe_machine, find_device, on_meta_device, seeded
 from elmokit.layers.scalar_mix import ScalarMix
@@ -47,7 +48,6 @@ from elmokit.tasks.run import (
     BEST_FILE,
     CHECKPOINT_FILE,
     TaskRecord,
-    absolute_model,
     find_data,
     named_by,
     read_record,
@@ -139,7 +139,7 @@ def resume_task(
         if data is not None:
             record = record.with_files(find_data(task, data).absolute())
         if elmo_model is not None:
-            record = record.with_elmo_model(absolute_model(str(elmo_model)))
+            record = record.with_elmo_model(lasting_name(str(elmo_model)))
         if test and not record.files.test:
             raise ValueError(f"{NO_TEST_FILE}; `elmokit evaluate`, or `load_task`, scores other files")
         with named_by(run_dir, unless=data, if_moved=IF_DATA_MOVED):
@@ -196,7 +196,7 @@ def _new_parts(
     """The parts of a new run's model. The record resolves the biLM's place and the width of the word vectors."""
     inputs, words = config.inputs, None
     if inputs.elmo is not None:
-        inputs = replace(inputs, elmo=replace(inputs.elmo, model=absolute_model(inputs.elmo.model)))
+        inputs = replace(inputs, elmo=replace(inputs.elmo, model=lasting_name(inputs.elmo.model)))
     if inputs.word_dim:
         words = new_word_table(inputs, *sentences_of(task, examples), seed=config.training.seed)
         inputs = replace(inputs, word_dim=words.vectors.shape[1])
