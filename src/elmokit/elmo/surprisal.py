@@ -19,9 +19,8 @@ import torch
 
 from elmokit.elmo.encoding import TOKENS_AT_ONCE, batches_by_length
 from elmokit.files.lines import NOT_IN_A_TOKEN
-from elmokit.layers.devices import for_inference, on_meta_device, without_autocast
+from elmokit.layers.devices import for_inference, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
-from elmokit.layers.sampled_softmax import Softmax
 from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from elmokit.elmo.text_warnings import TextWarnings
     from elmokit.layers.packed.lstm import PackedState
+    from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.packed_bilm import PackedBiLM, State
     from elmokit.text.vocabulary import Vocabulary
 
@@ -163,7 +163,7 @@ class SurprisalModel:
     ) -> None:
         """text_warnings: checks the text; None for text that was checked before."""
         self.packed = packed
-        self.softmax: Softmax = _on_device(softmax, packed.char_encoder.embedding.weight.device)
+        self.softmax: Softmax = softmax.on(packed.char_encoder.embedding.weight.device)
         self.vocabulary = vocabulary
         self.text_warnings = text_warnings
 
@@ -344,15 +344,6 @@ def _check_tokens(sentences: Iterable[Sequence[str]]) -> None:
             f"the token {token[:40]!r} contains white space, so no vocabulary has it; expected sentences as strings or "
             "lists of tokens"
         )
-
-
-def _on_device(softmax: Softmax, device: torch.device) -> Softmax:
-    if softmax.weight.device == device:
-        return softmax
-    with on_meta_device():
-        moved = Softmax(num_tokens=len(softmax.weight), dim=softmax.weight.shape[1])
-    moved.load_state_dict({name: tensor.to(device) for name, tensor in softmax.state_dict().items()}, assign=True)
-    return moved
 
 
 _Contexts = tuple["Float[Tensor, 'U D']", "list[Int[np.ndarray, ' P']]"]

@@ -9,7 +9,6 @@ import torch
 
 from elmokit.formats.find import StrPath, find
 from elmokit.formats.native import open_weights
-from elmokit.layers.devices import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
@@ -30,12 +29,8 @@ def softmax_of(model: Weights) -> Softmax | None:
     """The softmax in eval mode, or None if the model has none. It shares memory with the arrays."""
     if not model.has_softmax:
         return None
-    num_tokens, dim = model.tensors[SOFTMAX_WEIGHT].shape
-    with on_meta_device():
-        softmax = Softmax(num_tokens=num_tokens, dim=dim)
-    tensors = {"weight": model.tensors[SOFTMAX_WEIGHT], "bias": model.tensors[SOFTMAX_BIAS]}
-    softmax.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()}, assign=True)
-    return softmax.eval()
+    weight, bias = (torch.from_numpy(model.tensors[name]) for name in (SOFTMAX_WEIGHT, SOFTMAX_BIAS))
+    return Softmax.of(weight, bias).eval()
 
 
 def to_weights(bilm: BiLM, softmax: Softmax | None = None, vocabulary: Vocabulary | None = None) -> Weights:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from elmokit.layers.devices import widest_float
+from elmokit.layers.devices import on_meta_device, widest_float
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -27,6 +27,20 @@ class Softmax(nn.Module):
         self.weight: nn.Parameter = nn.Parameter(torch.empty(num_tokens, dim))
         self.bias: nn.Parameter = nn.Parameter(torch.zeros(num_tokens))
         nn.init.normal_(self.weight, std=dim**-0.5)
+
+    @classmethod
+    def of(cls, weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"]) -> Softmax:
+        """The softmax with these weights. They are shared, not copied."""
+        with on_meta_device():
+            softmax = cls(num_tokens=len(weight), dim=weight.shape[1])
+        softmax.load_state_dict({"weight": weight, "bias": bias}, assign=True)
+        return softmax
+
+    def on(self, device: torch.device) -> Softmax:
+        """This softmax if it is on the device, otherwise a copy there."""
+        if self.weight.device == device:
+            return self
+        return Softmax.of(self.weight.detach().to(device), self.bias.detach().to(device))
 
     def forward(self, hidden: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
         return torch.addmm(self.bias, hidden, self.weight.t())
