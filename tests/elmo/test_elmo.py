@@ -15,11 +15,12 @@ from syrupy.assertion import SnapshotAssertion
 from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length, begun_early
+from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.packed_bilm import PackedBiLM, TokenCache
 from elmokit.text.spelling import ByteSpelling
 from elmokit.vectors.cache import CachedActivations
 from refusals import refused_options
-from toy_bilm import TINY, VOCABULARY, random_bilm, toy_elmo, write_toy
+from toy_bilm import TINY, VOCABULARY, random_bilm, toy_elmo, toy_parts, write_toy
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
 ELMO = Elmo(random_bilm())
@@ -164,6 +165,25 @@ def test_an_elmo_can_be_pickled_and_copied_before_and_after_use_and_trained_if_i
     assert repr(other) == repr(elmo)
     assert not any(parameter.requires_grad for parameter in elmo.bilm.parameters())
     assert all(parameter.requires_grad for parameter in copy.deepcopy(Elmo(random_bilm())).bilm.parameters())
+
+
+class SoftmaxOfGPU(Softmax):
+    """Stands for a softmax on a GPU: a process without that GPU cannot unpickle it."""
+
+    def on(self, device: torch.device) -> Softmax:
+        return Softmax.of(self.weight.detach(), self.bias.detach()) if device.type == "cpu" else self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise RuntimeError("Attempting to deserialize object on a CUDA device, but there is none")
+
+
+def test_a_softmax_on_a_gpu_is_pickled_on_the_cpu():
+    bilm, softmax = toy_parts()
+    of_gpu = SoftmaxOfGPU(num_tokens=len(VOCABULARY), dim=TINY.projection_dim)
+    of_gpu.load_state_dict(softmax.state_dict())
+    other = pickle.loads(pickle.dumps(Elmo(bilm, VOCABULARY, softmax=of_gpu)))
+    (expected,), (found,) = (elmo.surprisal([["a", "b"]]) for elmo in (toy_elmo(), other))
+    np.testing.assert_array_equal(found.bits(), expected.bits())
 
 
 def test_a_saved_model_is_opened_by_its_path_has_its_vocabulary_and_may_be_of_half_size(

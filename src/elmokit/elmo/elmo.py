@@ -590,6 +590,7 @@ class Elmo:
         return {
             **{name: value for name, value in vars(self).items() if name not in ("_bilm", "_packed")},
             "_weights": replace(self._weights, tensors=dict(tensors), spelling=self._dictionaries),
+            "_softmax": None if self._softmax is None else self._softmax.on(torch.device("cpu")),
             "_device": str(self._device),
             "has_module": self._bilm is not None,
             "trainable": {name for name, parameter in parameters if parameter.requires_grad},
