@@ -131,20 +131,24 @@ class Verdict:
     def said(self) -> str:
         """The outcome, and whether a mean of several tasks decides."""
         is_mean = self.deciding is not None and any(self.deciding == each.deciding_mean for each in self.comparisons)
-        return f"{self.outcome} (mean of the tasks)" if is_mean else self.outcome
+        return f"{self.outcome} on average over the tasks" if is_mean else self.outcome
 
     @property
     def reason(self) -> str:
-        """The finding that decides; without measurements, the next thing to do."""
-        return self.claim.next if self.outcome == "not measured" else str(self.deciding)
+        """The finding that decides, or why there is none; without measurements, the next thing to do."""
+        if self.outcome == "not measured" or self.deciding is None:
+            return self.claim.next
+        if self.deciding.counts:
+            return str(self.deciding)
+        improving = [one.was_improving for each in self.comparisons for one in each.findings]
+        return f"nothing: in {sum(improving)} of {len(improving)} differences, runs were still improving"
 
     @property
     def detectable(self) -> float | None:
-        """The smallest effect that the deciding difference could have shown; without one, the largest of all."""
-        if self.deciding and self.deciding.has_error:
-            return self.deciding.difference and self.deciding.difference.detectable
-        findings = [one.difference for each in self.comparisons for one in each.findings if one.difference]
-        return max((one.detectable for one in findings if one.detectable), default=None)
+        """The smallest effect that the deciding difference could have shown; None if no difference decides."""
+        if self.deciding is None or self.deciding.difference is None or not self.deciding.counts:
+            return None
+        return self.deciding.difference.detectable
 
 
 def verdicts(results: Results) -> list[Verdict]:
@@ -187,7 +191,9 @@ def helps_all_tasks(results: Results) -> Found:
     """Table 1: the gain on the test set of each of the six tasks."""
     found = {model: [headline(results, task, "+ ELMo", model) for task in SIX_TASKS] for model in (SHIPPED, MODEL)}
     model = SHIPPED if all(found[SHIPPED]) else MODEL
-    findings = [_finding(DATASETS[task].row, pair) for task, pair in zip(SIX_TASKS, found[model], strict=True)]
+    findings = [
+        _finding(f"{model}, {DATASETS[task].row}", pair) for task, pair in zip(SIX_TASKS, found[model], strict=True)
+    ]
     return [Comparison(f"{model}, + ELMo over {BASELINE}", findings)], []
 
 
@@ -204,7 +210,7 @@ def about_arms(
         recipe = "cpu-converged" if model == SHIPPED else "cpu"
         return [
             _finding(
-                f"{DATASETS[task].row}, {better} over {worse}",
+                f"{model}, {DATASETS[task].row}, {better} over {worse}",
                 best_pair(results, table, better, worse, model=model, task=task, recipe=recipe, split="dev"),
             )
             for task, (better, worse) in contrast.items()
@@ -268,12 +274,21 @@ PUBLISHED_COVE = "wmtlstm-8f474287"
 
 
 def gain_shrinks_with_data(results: Results) -> Found:
-    """Figure 1: the slope of the gain over the logarithm of the number of training examples is negative."""
-    found = {model: {task: _slope(results, task, model) for task in CURVE_TASKS} for model in (SHIPPED, MODEL)}
+    """Figure 1: the slope of the gain over the logarithm of the number of training examples is negative.
+
+    The slopes without the smallest size are shown, because the baseline is often near zero there.
+    """
+    points = {
+        model: {task: _above_chance(curve(results, task, model, "cpu-converged")) for task in CURVE_TASKS}
+        for model in (SHIPPED, MODEL)
+    }
     counted = ("semantic-roles", "entailment")  # the curves of the paper's figure
-    model = SHIPPED if all(found[SHIPPED][task].difference for task in counted) else MODEL
-    shown = [str(one) for task, one in found[model].items() if task not in counted]
-    return [Comparison(f"{model}, gain lost per tenfold data", [found[model][task] for task in counted])], shown
+    model = SHIPPED if all(_slope(task, SHIPPED, points[SHIPPED][task]).difference for task in counted) else MODEL
+    slopes = {task: _slope(task, model, own) for task, own in points[model].items()}
+    shown = [slope for task, slope in slopes.items() if task not in counted]
+    shown += [_slope(task, model, dict(list(points[model][task].items())[1:])) for task in counted]
+    findings = [slopes[task] for task in counted]
+    return [Comparison(f"{model}, gain lost per tenfold data", findings)], list(map(str, shown))
 
 
 def fine_tuning(results: Results) -> Found:
@@ -309,24 +324,27 @@ def _is_after_rule(compared: Iterable[Pair]) -> bool:
     return all(row.settings.get("date", "") >= AFTER_RULE for row in rows)
 
 
-def _slope(results: Results, task: str, model: str) -> Finding:
-    """The gain lost with ten times the data, by seed. Only sizes at which the baseline is above chance count."""
-    points = curve(results, task, model, "cpu-converged")
-    able = {size: one for size, one in points.items() if _is_above_chance(one)}
-    sizes = f" ({min(able):,} to {max(able):,} examples)" if able else ""
-    what = f"{DATASETS[task].row}, gain lost per tenfold data{sizes}"
-    of_each = [set(one.gains) for one in able.values()]
+def _above_chance(points: Mapping[int, Pair]) -> dict[int, Pair]:
+    """The sizes at which the interval of the baseline over its seeds is above chance."""
+    found: dict[int, Pair] = {}
+    for size, one in points.items():
+        scores = over_seeds(list(one.baseline.scores.values()))
+        interval = scores.interval() if scores else None
+        if interval is not None and interval.low > DATASETS[one.where.task].chance:
+            found[size] = one
+    return found
+
+
+def _slope(task: str, model: str, points: Mapping[int, Pair]) -> Finding:
+    """The gain lost with ten times the data, by seed."""
+    sizes = f" ({min(points):,} to {max(points):,} examples)" if points else ""
+    what = f"{model}, {DATASETS[task].row}, gain lost per tenfold data{sizes}"
+    of_each = [set(one.gains) for one in points.values()]
     seeds = of_each[0].intersection(*of_each[1:]) if len(of_each) > 1 else set[int | None]()
-    logs = [math.log10(size) for size in able]
-    slopes = [statistics.linear_regression(logs, [one.gains[seed] for one in able.values()]).slope for seed in seeds]
-    was_improving = any(one.was_improving for one in able.values())
-    return Finding(what, over_seeds([-slope for slope in slopes]), was_improving, _is_after_rule(able.values()))
-
-
-def _is_above_chance(one: Pair) -> bool:
-    scores = over_seeds(list(one.baseline.scores.values()))
-    interval = scores.interval() if scores else None
-    return interval is not None and interval.low > DATASETS[one.where.task].chance
+    logs = [math.log10(size) for size in points]
+    slopes = [statistics.linear_regression(logs, [one.gains[seed] for one in points.values()]).slope for seed in seeds]
+    was_improving = any(one.was_improving for one in points.values())
+    return Finding(what, over_seeds([-slope for slope in slopes]), was_improving, _is_after_rule(points.values()))
 
 
 def _all(tasks: Iterable[str], better: str, worse: str) -> Contrast:

@@ -26,6 +26,7 @@ from elmokit.files.lines import read_lines, split_tokens
 from elmokit.formats.find import DEFAULT_MODEL, FINGERPRINT_DIGITS, model_name, resolve_model
 from elmokit.integrations.embed_with import open_static
 from elmokit.layers.devices import describe_machine, find_device
+from elmokit.metrics.statistics import Interval
 from elmokit.model.vector_source import VectorSource
 from elmokit.runs.log import provenance
 from elmokit.runs.results_table import Result
@@ -40,7 +41,7 @@ from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.comparators.ims import train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.experiments import KOREAN_MODEL, RANDOM, unpacked
-from paper.results import Results, cluster_steps
+from paper.results import ItemCounts, Results, cluster_steps
 from paper.senses import (
     Instance,
     SenseCorpus,
@@ -52,10 +53,11 @@ from paper.senses import (
     sense_scores,
     word_of,
 )
+from paper.statistics import over_clusters, share
 from paper.train import MODELS_FOLDER, Setup, random_elmo
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Float32, Float64, Int
+    from jaxtyping import Bool, Float, Float32, Float64, Int, Int64
 
     Mix = Callable[[Float32[np.ndarray, "L N E"]], Float32[np.ndarray, "N E"]]
     Shares = Float64[np.ndarray, " _"]
@@ -244,21 +246,28 @@ def _neighbours(request: Request) -> None:
         shares = neighbour_shares(system.layers, corpus)
         listed = target_vectors(system.layers, [each.tokens for each in occurrences], places).astype(np.float64)
         values: dict[tuple[str, str, str], float] = {}
-        for layer, (same_pos, same_sense) in shares.items():
+        for layer, (same_pos, same_sense, _) in shares.items():
             values[layer, "", "same part of speech"] = 100 * float(same_pos.mean())
             values[layer, "", "same sense"] = 100 * float(same_sense.mean())
         for layer, mix in mixes(system.layers.num_layers).items():
             values[layer, "", "list of polysemes"] = 100 * float(nearest_hits(mix(listed), occurrences).mean())
         for better, worse in (("layer 2", "layer 0"), ("layer 2", "layer 1")):
             if better in shares and worse in shares:  # the shares of 200,000 occurrences are not kept
-                gains = 100 * (shares[better][1] - shares[worse][1])
-                gain, error = float(gains.mean()), 1.96 * float(gains.std(ddof=1)) / len(gains) ** 0.5
-                for end, value in (("", gain), (", low", gain - error), (", high", gain + error)):
+                before, after = (_by_lemma(*shares[layer][1:]) for layer in (worse, better))
+                gain = over_clusters([before], [after], score=share)
+                interval = gain.interval() or Interval(*[gain.estimate] * 3)
+                for end, value in (("", interval.estimate), (", low", interval.low), (", high", interval.high)):
                     values[f"{better} over {worse}", "", f"gain in same sense{end}"] = value
         return Scores(values)
 
     where = Result(0.0, "", "table4", data="SemCor 3.0", corpus_size=len(corpus.instances))
     _add(request, where, None, scores)
+
+
+def _by_lemma(shares: Shares, lemmas: Int64[np.ndarray, " _"]) -> ItemCounts:
+    """Shares as test items: the neighbour of an occurrence is another one of its lemma, so lemmas are the clusters."""
+    clusters = np.unique(lemmas, return_inverse=True)[1]
+    return ItemCounts(np.stack([shares, np.ones_like(shares)], axis=1), clusters)
 
 
 def _held_out(request: Request) -> None:
@@ -456,7 +465,9 @@ def _sense_means(layers: VectorSource, corpus: SenseCorpus) -> dict[str, dict[st
     return {row: dict(zip(names, total / counts, strict=True)) for row, total in sums.items()}
 
 
-def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tuple[Shares, Shares]]:
+def neighbour_shares(
+    layers: VectorSource, corpus: SenseCorpus
+) -> dict[str, tuple[Shares, Shares, Int64[np.ndarray, " _"]]]:
     """How often the nearest other occurrence of a word by cosine has the same part of speech and sense (section 5.3).
 
     For each layer and mix: each occurrence that is judged has 1 if its nearest neighbour is alike, else 0. With ties,
@@ -465,7 +476,8 @@ def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tup
     occurrence with several senses counts with the first.
 
     Occurrences of one sentence are not compared with each other. An occurrence is judged if another one, in another
-    sentence, is like it, and one is not.
+    sentence, is like it, and one is not. The third array has the number of the lemma of each occurrence that is judged
+    by its sense.
     """
     of_lemma: dict[str, list[Instance]] = {}
     for instance in corpus.instances:
@@ -474,15 +486,19 @@ def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tup
     targets = [instance.target for group in groups for instance in group]
     vectors = target_vectors(layers, corpus.sentences, targets)
     rows = mixes(layers.num_layers)
-    found: dict[str, list[tuple[Shares, Shares]]] = {row: [] for row in (CHANCE, *rows)}
+    found: dict[str, list[tuple[Shares, Shares, Int64[np.ndarray, " _"]]]] = {row: [] for row in (CHANCE, *rows)}
     start = 0
-    for group in groups:
+    for number, group in enumerate(groups):
         mine = vectors[:, start : start + len(group)]
         start += len(group)
         for row, of_row in found.items():
-            of_row += _shares_in_blocks(group, None if row == CHANCE else unit_vectors(rows[row](mine)))
-    both = {row: [np.concatenate(parts) for parts in zip(*of_row, strict=True)] for row, of_row in found.items()}
-    return {row: (same_pos, same_sense) for row, (same_pos, same_sense) in both.items()}
+            blocks = _shares_in_blocks(group, None if row == CHANCE else unit_vectors(rows[row](mine)))
+            of_row += [(pos, sense, np.full(len(sense), number)) for pos, sense in blocks]
+    return {
+        row: (np.concatenate(pos), np.concatenate(sense), np.concatenate(lemmas))
+        for row, of_row in found.items()
+        for pos, sense, lemmas in [zip(*of_row, strict=True)]
+    }
 
 
 def _shares_in_blocks(

@@ -117,8 +117,9 @@ def comparisons(
 def _pair_row(one: Pair, better: str, worse: str) -> list[str]:
     row = one.where
     task = f"{row.data}, {row.corpus_size or 0:,} words" if row.task == "tags" else DATASETS[row.task].row
+    commits = ", ".join(sorted(one.arm.commits))
     return [
-        *(task, better, worse, row.model, row.settings.get("recipe", ""), f"{row.train_size:,}", row.commit),
+        *(task, better, worse, row.model, row.settings.get("recipe", ""), f"{row.train_size:,}", commits),
         *(str(one.baseline), str(one.arm), gain_text(one), f"{one.baseline.minutes:.0f} → {one.arm.minutes:.0f}"),
     ]
 
@@ -227,7 +228,7 @@ def _probes(
         rows = [row for row in results.select(name, data=data) if "gain" not in row.metric]
         tables.append(grid(rows, ("model", "fingerprint", "layer"), column, title=data or name))
         gains = layer_gains(results, name, data, compared, split=split)
-        about = "Points, with the 95 % interval over sentences where the items are known."
+        about = "Points, with the 95 % interval over sentences (over lemmas for nearest neighbours) where it is known."
         tables.append(Table(f"{data}: differences", about, ("system", "fingerprint", "layers", "gain"), gains, 3))
     return tables
 
@@ -272,15 +273,16 @@ def _minimal_pairs(results: Results, name: str) -> list[Table]:
     """Accuracy over all pairs and by phenomenon."""
 
     def accuracy(rows: Sequence[Result]) -> str:
-        total = sum(row.corpus_size or 0 for row in rows)
-        return f"{sum(row.value * (row.corpus_size or 0) for row in rows) / total:.2f}"
+        return f"{statistics.fmean(row.value for row in rows):.2f}"
 
-    own = sorted(results.select(name), key=lambda row: row.task)
+    own = sorted(results.select(name, corpus_size=PAIRS_OF_A_PARADIGM), key=lambda row: row.task)
     by_term = [replace(row, task=PAPERS_TERMS.get(row.task, row.task)) for row in own]
     rows = [replace(row, task="all pairs") for row in own] + by_term
     return [grid(rows, ("model", "fingerprint", "layer"), "task", title="Ours", value=accuracy)]
 
 
+PAIRS_OF_A_PARADIGM = 1000
+"""All pairs. Older measurements read the first 100 of each paradigm."""
 PAPERS_TERMS = {"s-selection": "argument_structure"}
 """Phenomena in BLiMP's files that table 3 of its paper counts under another phenomenon."""
 
@@ -347,7 +349,8 @@ VIEWS: dict[str, tuple[View, ...]] = {
             names=("data", "corpus_size", "train_size", "arm"),
             column="metric",
             title="Known and unknown words",
-            about="Test sets, percent: means over the seeds ± a standard deviation. Training knew the known words.",
+            about="Test sets, percent: means over the seeds ± a standard deviation. An arm knows words that its "
+            "training sentences have twice, and those of its word vectors, so arms with and without fastText differ.",
         ),
         partial(
             _PERPLEXITY,

@@ -10,8 +10,9 @@ from elmokit.formats.read import to_weights
 from elmokit.vectors.save_vectors import save_vectors
 from paper import probes
 from paper.__main__ import main
-from paper.probes import CORPORA, Request, open_system
+from paper.probes import CORPORA, Request, _by_lemma, open_system
 from paper.results import Results
+from paper.statistics import over_clusters, share
 from toy_bilm import random_bilm, write_toy
 from toy_senses import cue_system, write_sense_data
 
@@ -68,6 +69,17 @@ def test_table_4_has_shares_of_neighbours(data: Path):
     assert found["cues", "layer 2", "", "same sense"] == found["cues", "layer 2", "", "same part of speech"] == 100
     assert found["cues", "chance", "", "same sense"] == found["cues", "layer 0", "", "same sense"] == 40
     assert found["cues", "layer 2 over layer 0", "", "gain in same sense"] == 60
+
+
+def test_the_error_of_table_4_is_over_lemmas_because_neighbours_are_of_one_lemma():
+    def error(lemmas: list[int]) -> float:
+        before, after = (_by_lemma(np.array(shares), np.array(lemmas)) for shares in ([0.0] * 8, [1.0] * 4 + [0.0] * 4))
+        gain = over_clusters([before], [after], score=share)
+        assert gain.estimate == 50
+        return gain.of_items
+
+    assert error([3, 3, 5, 5, 3, 3, 5, 5]) == pytest.approx(0, abs=1e-9)  # the lemmas are alike
+    assert error([3, 3, 3, 3, 5, 5, 5, 5]) > 1.5 * error(list(range(8)))
 
 
 def test_table_5_has_f1_by_set_and_part_of_speech_and_which_words_are_right(data: Path):

@@ -151,9 +151,9 @@ def test_the_page_of_results_is_one_screen_and_answers_its_question_first(tmp_pa
 def test_the_transformer_is_judged_by_the_interval_of_its_difference_from_elmo(tmp_path: Path):
     none, elmo = runs("no ELMo", (88, 88.1, 87.9)), runs("+ ELMo", (90, 90.1, 89.9), model=SHIPPED)
     for kind, scores in {
-        "scores higher in NER": (92, 92.3, 91.8),
-        "scores lower in NER": (89, 89.3, 88.8),
-        "shows no difference in NER": (93, 88, 90.2),
+        "is better in NER": (92, 92.3, 91.8),
+        "is worse in NER": (89, 89.3, 88.8),
+        "may be better or worse in NER": (93, 88, 90.2),
     }.items():
         other = runs(TRANSFORMER, scores, model=TRANSFORMER)
         page = front_page(results_of(tmp_path / kind, none, elmo, other), [])
