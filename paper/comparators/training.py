@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from elmokit.files.json import as_type, picked
 from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
+from elmokit.runs.settings import check_bounds
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.system.batches import batched
 from elmokit.system.messages import FormatError
 from elmokit.system.progress_bar import progress_bar
-from elmokit.tasks.config import check_bounds
 from elmokit.text.vocabulary import SPECIALS
 
 FORMAT, VERSION = "elmokit-comparator", 1

@@ -482,7 +482,7 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: 
         ("optimizer=sgd", "expected one of adagrad, adam, adamw, muon"),
         ("lstm_dim=8", "wider than lstm_dim"),
         ("filters=[[0,1]]", "all positive"),
-        ("adam_betas=[0.9,1]", r"adam_betas is \[0\.9, 1\.0\]; each must be at least 0 and below 1"),
+        ("adam_betas=[0.9,1]", r"adam_betas is \(0\.9, 1\.0\); expected at least 0 and below 1"),
         ("bptt_steps=1048577", "bptt_steps is 1048577; it must be at most 1048576"),
         ("decay_share=0.2 decay_steps=100", "decay_share is 0.2 and decay_steps 100; expected"),
         ("decay_share=1.5", "expected a share from 0 to 1"),

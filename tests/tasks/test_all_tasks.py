@@ -1,6 +1,7 @@
 """Names, files, recipes and settings of all tasks, and what they refuse to predict."""
 
 import json
+import math
 import pickle
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from elmokit.files.json import as_type
+from elmokit.pretraining.config import PretrainingConfig
 from elmokit.tasks.config import ElmoInput, TaskConfig, TrainingConfig, until_converged, with_settings
 from elmokit.tasks.entailment.task import SentencePair
 from elmokit.tasks.named_entities.task import TaggedSentence
@@ -180,7 +182,7 @@ def test_settings_of_elmo_have_a_short_form(toy: Toy):
     [
         ("ner", "first=5", "unknown field 'first'; did you mean first_dim"),
         ("ner", "batch_size=0", "setting batch_size=0: batch_size is 0; expected at least 1"),
-        ("ner", "optimizer=lion", "optimizer is 'lion'; expected adam, adamw, adadelta, sgd"),
+        ("ner", "optimizer=lion", "optimizer is 'lion'; expected one of adam, adamw, adadelta, sgd"),
         ("ner", "learning_rate=0", "it must be positive"),
         ("ner", "elmo_dropout_rate=0.2", "unknown field 'elmo_dropout_rate'; did you mean elmo.dropout_rate"),
         ("ner", "elmo=top", "elmo is 'top'; expected none, input, output, both"),
@@ -200,6 +202,23 @@ def test_settings_of_elmo_have_a_short_form(toy: Toy):
 def test_settings_without_a_meaning_are_refused_by_name(task: str, setting: str, reason: str):
     with pytest.raises(ValueError, match=reason):
         task_recipe(task, "cpu", setting.split())
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        (TrainingConfig, "learning_rate"),
+        (TrainingConfig, "weight_decay"),
+        (TrainingConfig, "clip_norm"),
+        (ElmoInput, "penalty"),
+        (PretrainingConfig, "learning_rate"),
+        (PretrainingConfig, "softmax_scale"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_refused(config: Callable[..., object], name: str, number: float):
+    with pytest.raises(ValueError, match=f"{name} is {number}; expected a finite number"):
+        config(**{name: number})
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -35,6 +35,7 @@ from elmokit.corpus.manifest import (
 )
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.lines import check_inputs, check_texts, is_read_once
+from elmokit.runs.settings import check_bounds, check_choices
 from elmokit.system.messages import join_names, printable
 from elmokit.system.optional import require
 from elmokit.system.paths import expanded, file_digest
@@ -102,9 +103,7 @@ class Preparation:
     """Whether to read files as text, even if they look like something else, such as a table."""
 
     def __post_init__(self) -> None:
-        for name, choices in (("language", ("en", "ko", "other")), ("unit", ("eojeol", "morphemes"))):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
+        check_choices(self, {"language": ("en", "ko", "other"), "unit": ("eojeol", "morphemes")})
         if self.unit == "morphemes" and (self.language != "ko" or not self.nfc):
             raise ValueError(
                 "morphemes need Korean in NFC; use --language ko without --no-nfc, or language='ko' with nfc=True"
@@ -121,8 +120,7 @@ class Preparation:
             raise ValueError(
                 f"the held-out share is {self.held_out:g}; expected at least 0 and less than 1 (0.5% is 0.005)"
             )
-        if self.exclude_words < 1:
-            raise ValueError(f"exclude_words is {self.exclude_words}; expected at least 1")
+        check_bounds(self, positive=("exclude_words",))
         if not 0 < self.shard_megabytes * 1e6 < math.inf:
             raise ValueError(f"shard_megabytes is {self.shard_megabytes:g}; expected a number above 0")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from elmokit.system.messages import first_token
+from elmokit.runs.settings import check_bounds, check_choices
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 ACTIVATIONS = ("relu", "tanh")
@@ -103,11 +103,9 @@ class BiLMConfig:
         for name, most in _MOST.items():
             if (sizes.get(name) or 0) > most:
                 raise ValueError(f"{name} is {sizes[name]:,}; expected at most {most:,}")
-        for name in ("character_dim", "projection_dim", "lstm_dim", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.num_highway_layers < 0:
-            raise ValueError(f"num_highway_layers is {self.num_highway_layers}; it must be 0 or more")
+        widths = ("character_dim", "projection_dim", "lstm_dim", "num_layers")
+        check_bounds(self, positive=widths, counts=("num_highway_layers",))
+        check_choices(self, {"activation": ACTIVATIONS})
         if bool(self.filters) != self.reads_characters or any(min(pair) < 1 for pair in self.filters):
             raise ValueError(f"filters are {self.filters!s:.80}; expected at least one (width, number), all positive")
         widest = max((width for width, _ in self.filters), default=0)
@@ -116,9 +114,6 @@ class BiLMConfig:
             raise ValueError(f"max_characters_per_token is {self.max_characters_per_token}; it must be {least}")
         if self.num_characters not in (261, 262):
             raise ValueError(f"num_characters is {self.num_characters}; a byte-level biLM has 261 (training) or 262")
-        if self.activation not in ACTIVATIONS:
-            known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"activation is {first_token(str(self.activation))}; expected one of {known}")
         if self.projection_dim > self.lstm_dim:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
         width = self.token_width

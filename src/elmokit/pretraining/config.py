@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from elmokit.model.config import BiLMConfig
-from elmokit.runs.settings import change_settings
+from elmokit.runs.settings import change_settings, check_bounds, check_choices
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "softmax": ("sampled", "full"),
@@ -102,18 +102,18 @@ class PretrainingConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
         at_once = ("batch_size", "bptt_steps", "accumulate")
-        counts = ("num_steps", *at_once, "checkpoint_every", "keep_checkpoints", "log_every")
         amounts = ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale")
-        amounts += ("evaluate_every", "evaluate_sentences", "patience")
-        for name, least in {**dict.fromkeys(counts, 1), **dict.fromkeys(amounts, 0)}.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        check_bounds(
+            self,
+            positive=("num_steps", *at_once, "checkpoint_every", "keep_checkpoints", "log_every", "num_negatives"),
+            counts=(*amounts, "evaluate_every", "evaluate_sentences", "patience"),
+            above_zero=("learning_rate", "clip_norm"),
+            rates=("dropout_rate", "adam_betas"),
+        )
+        check_choices(self, CHOICES)
         for name in at_once:
             if getattr(self, name) > MOST_AT_ONCE:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {MOST_AT_ONCE}")
-        for name in ("learning_rate", "clip_norm", "num_negatives"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
         if not 0 <= self.decay_share <= 1 or (self.decay_share and self.decay_steps):
             raise ValueError(
                 f"decay_share is {self.decay_share} and decay_steps {self.decay_steps}; expected a share from 0 to 1, "
@@ -123,17 +123,10 @@ class PretrainingConfig:
             raise ValueError(
                 f"keep_every is {self.keep_every}; expected a multiple of checkpoint_every, {self.checkpoint_every}"
             )
-        if not 0 <= self.dropout_rate < 1:
-            raise ValueError(f"dropout_rate is {self.dropout_rate}; it must be at least 0 and below 1")
-        if not all(0 <= beta < 1 for beta in self.adam_betas):
-            raise ValueError(f"adam_betas is {list(self.adam_betas)}; each must be at least 0 and below 1")
         if self.bilm.lookup is not None:
             raise ValueError(
                 "a model that looks words up in dictionaries cannot be trained; expected one that reads bytes"
             )
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
 
     @property
     def tokens_per_step(self) -> int:

@@ -2,14 +2,15 @@
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import msgspec
 
-from elmokit.system.messages import did_you_mean
+from elmokit.system.messages import did_you_mean, first_token
 
 
 def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
@@ -39,6 +40,45 @@ def check_known(name: str, known: Sequence[str]) -> None:
     if name not in known:
         hint = did_you_mean(name, known).strip() or f"known fields: {', '.join(sorted(known))}"
         raise ValueError(f"unknown field {name!r}; {hint}")
+
+
+def check_bounds(
+    config: Any,
+    *,
+    positive: Sequence[str] = (),
+    counts: Sequence[str] = (),
+    above_zero: Sequence[str] = (),
+    rates: Sequence[str] = (),
+    prefix: str = "",
+) -> None:
+    """Check that fields of a config are finite and within bounds. If a field is a tuple, check each of its numbers.
+
+    positive: fields of at least 1; counts: fields of at least 0; rates: fields of at least 0 and below 1.
+    prefix: prefix that users write before the names of these fields, such as `elmo.`
+    Raises ValueError with the field, its value and the allowed values.
+    """
+    kinds: tuple[tuple[Sequence[str], Callable[[float], bool], str], ...] = (
+        (positive, lambda number: number >= 1, "expected at least 1"),
+        (counts, lambda number: number >= 0, "it must not be negative"),
+        (above_zero, lambda number: number > 0, "it must be positive"),
+        (rates, lambda number: 0 <= number < 1, "expected at least 0 and below 1"),
+    )
+    for names, is_allowed, expected in kinds:
+        for name in names:
+            value: object = getattr(config, name)
+            numbers = cast("tuple[float, ...]", value) if isinstance(value, tuple) else (cast("float", value),)
+            if not all(abs(number) < math.inf for number in numbers):
+                raise ValueError(f"{prefix}{name} is {value}; expected a finite number")
+            if not all(map(is_allowed, numbers)):
+                raise ValueError(f"{prefix}{name} is {value}; {expected}")
+
+
+def check_choices(config: Any, choices: Mapping[str, Sequence[str]], *, prefix: str = "") -> None:
+    """Check that each of these fields has one of the given values. Raises ValueError as `check_bounds` does."""
+    for name, known in choices.items():
+        value = getattr(config, name)
+        if value not in known:
+            raise ValueError(f"{prefix}{name} is {first_token(str(value))}; expected one of {', '.join(known)}")
 
 
 @cache

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from elmokit.runs.settings import change_settings, check_known
+from elmokit.runs.settings import change_settings, check_bounds, check_choices, check_known
 from elmokit.system.paths import expanded
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
@@ -47,8 +47,7 @@ class ElmoInput:
     """Train gamma, the scale of each mix; false keeps it at 1, as in appendix A.2 of the paper."""
 
     def __post_init__(self) -> None:
-        if self.position not in POSITIONS:
-            raise ValueError(f"elmo.position is {self.position!r}; expected {', '.join(POSITIONS)}")
+        check_choices(self, {"position": POSITIONS}, prefix="elmo.")
         numbers = whole_number(self.layers), numbers_between_commas(self.layers)
         if self.layers not in ("mix", "top", "average") and numbers == (None, None):
             raise ValueError(
@@ -171,16 +170,13 @@ class TrainingConfig:
     """Seed for initial weights, order, dropout and the choice of examples."""
 
     def __post_init__(self) -> None:
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(f"optimizer is {self.optimizer!r}; expected {', '.join(OPTIMIZERS)}")
-        for name in ("learning_rate", "decay", "adadelta_epsilon"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        check_choices(self, {"optimizer": OPTIMIZERS})
         amounts = ("halve_after", "clip_norm", "clip_value", "weight_decay", "seed")
         check_bounds(
             self,
             positive=("batch_size", "max_epochs", "patience", "decay_steps"),
             counts=(*amounts, "max_train_examples", "max_dev_examples", "min_steps", "min_epoch_steps"),
+            above_zero=("learning_rate", "decay", "adadelta_epsilon"),
             rates=("average_decay", "dev_share"),
         )
         if self.seed > MAX_SEED:
@@ -310,30 +306,3 @@ def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
     """
     schedule = {"max_epochs": 100, "patience": 5, "min_steps": 1_000, "min_epoch_steps": 100, "halve_after": 2}
     return variant(recipe(), training={**schedule, "decay": 1.0, "spread_dev": True})
-
-
-def check_bounds(
-    config: Any,
-    *,
-    positive: Sequence[str] = (),
-    counts: Sequence[str] = (),
-    rates: Sequence[str] = (),
-    prefix: str = "",
-) -> None:
-    """Check the fields of a config. If a field is a tuple, check each of its numbers.
-
-    positive: fields of at least 1; counts: fields of at least 0; rates: dropout rates, at least 0 and below 1.
-    prefix: prefix that users write before the names of these fields, such as `elmo.`
-    Raises ValueError with the field, its value and the allowed values.
-    """
-    kinds: tuple[tuple[Sequence[str], Callable[[float], bool], str], ...] = (
-        (positive, lambda number: number >= 1, "expected at least 1"),
-        (counts, lambda number: number >= 0, "it must not be negative"),
-        (rates, lambda number: 0 <= number < 1, "expected at least 0 and below 1"),
-    )
-    for names, is_allowed, expected in kinds:
-        for name in names:
-            value: object = getattr(config, name)
-            numbers = cast("tuple[float, ...]", value) if isinstance(value, tuple) else (cast("float", value),)
-            if not all(map(is_allowed, numbers)):
-                raise ValueError(f"{prefix}{name} is {value}; {expected}")

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
+from elmokit.runs.settings import check_bounds
 from elmokit.system.messages import first_token, warn_caller
 from elmokit.tasks.config import (
     ElmoInput,
@@ -27,7 +28,6 @@ from elmokit.tasks.config import (
     Recipes,
     TaskConfig,
     TrainingConfig,
-    check_bounds,
     until_converged,
     variant,
 )
@@ -259,10 +259,9 @@ class CoreferenceConfig:
             self,
             positive=("hidden_dim", "max_width", "max_antecedents", "feature_dim", "scorer_dim"),
             counts=("max_train_sentences",),
+            above_zero=("spans_per_word",),
             rates=("input_dropout_rate", "recurrent_dropout_rate", "dropout_rate"),
         )
-        if not self.spans_per_word > 0:
-            raise ValueError(f"spans_per_word is {self.spans_per_word}; it must be positive")
 
 
 def paper() -> TaskConfig:

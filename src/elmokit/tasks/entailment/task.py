@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from elmokit.files.json import as_type
 from elmokit.files.lines import lines_and_first
+from elmokit.runs.settings import check_bounds
 from elmokit.system.messages import FormatError, printable
 from elmokit.tasks.config import (
     ElmoInput,
@@ -19,7 +20,6 @@ from elmokit.tasks.config import (
     Recipes,
     TaskConfig,
     TrainingConfig,
-    check_bounds,
     until_converged,
     variant,
 )

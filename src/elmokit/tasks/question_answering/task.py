@@ -19,6 +19,7 @@ from msgspec import Meta
 from elmokit.files.json import json_lines, parse_json, picked
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.metrics.answers import score_answers
+from elmokit.runs.settings import check_bounds
 from elmokit.system.messages import first_token, printable
 from elmokit.tasks.config import (
     ElmoInput,
@@ -27,7 +28,6 @@ from elmokit.tasks.config import (
     Recipes,
     TaskConfig,
     TrainingConfig,
-    check_bounds,
     until_converged,
     variant,
 )

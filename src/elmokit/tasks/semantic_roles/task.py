@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from elmokit.files.json import picked
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles, tags_from_props
+from elmokit.runs.settings import check_bounds
 from elmokit.system.messages import first_token
 from elmokit.tasks.config import (
     ElmoInput,
@@ -24,7 +25,6 @@ from elmokit.tasks.config import (
     Recipes,
     TaskConfig,
     TrainingConfig,
-    check_bounds,
     until_converged,
     variant,
 )

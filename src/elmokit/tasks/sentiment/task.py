@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from elmokit.files.lines import lines_and_first
+from elmokit.runs.settings import check_bounds, check_choices
 from elmokit.system.messages import first_token
 from elmokit.tasks.config import (
     ElmoInput,
@@ -22,7 +23,6 @@ from elmokit.tasks.config import (
     Recipes,
     TaskConfig,
     TrainingConfig,
-    check_bounds,
     until_converged,
     variant,
 )
@@ -163,8 +163,7 @@ class SentimentConfig:
     layer."""
 
     def __post_init__(self) -> None:
-        if self.classifier not in CLASSIFIERS:
-            raise ValueError(f"classifier is {self.classifier!r}; expected one of {', '.join(CLASSIFIERS)}")
+        check_choices(self, {"classifier": CLASSIFIERS})
         check_bounds(
             self,
             positive=("projection_dim", "encoder_dim", "integrator_dim", "maxout_dims", "maxout_pool_size"),
