@@ -174,6 +174,9 @@ def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.Monk
     assert [*rated_words(many, ["bank"] * 400)["bank"].values()][:3] == ["sense 0", "sense 0", "sense 1"]
     monkeypatch.setattr(explorer_corpus, "MAX_RATED_OCCURRENCES", 4)
     assert rated_words(senses, tokens) == {"bank": dict(list(bank.items())[:4])}
+    monkeypatch.setattr(explorer_corpus, "MAX_RATED", 3)  # too few for bank
+    tree = {3: "plant", 4: "plant", 8: "graph"}
+    assert rated_words(senses | tree, [*tokens, "tree"]) == {"tree": tree}
     monkeypatch.setattr(explorer_corpus, "MAX_RATED", 1)
     assert rated_words(senses, tokens) == {}
 

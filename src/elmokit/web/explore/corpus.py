@@ -219,9 +219,9 @@ def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> dict[str, d
         kept = sorted(by_sense.items(), key=lambda each: -len(each[1]))[: MAX_RATED_OCCURRENCES // 2]
         share = MAX_RATED_OCCURRENCES // len(kept)
         chosen = sorted((number, sense) for sense, numbers in kept for number in numbers[:share])
-        left -= len(chosen)
-        if left >= 0:
+        if len(chosen) <= left:
             rated[word] = dict(chosen)
+            left -= len(chosen)
     return rated
 
 
