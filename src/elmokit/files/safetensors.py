@@ -122,7 +122,7 @@ def write_arrays(
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         file.write(header_bytes(tensors, metadata))
         for array in ordered.values():
-            for part in _rows_in_parts(array):
+            for part in rows_in_parts(array):
                 file.write(part.tobytes())
 
 
@@ -140,11 +140,11 @@ def header_bytes(
     return len(encoded).to_bytes(8, "little") + encoded
 
 
-def _rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:
+def rows_in_parts(array: Any) -> Iterable[Shaped[np.ndarray, "..."]]:
     """The array in parts of several megabytes, so that an array on disk is never in memory as a whole."""
-    if array.ndim == 0 or array.size == 0:
+    if array.ndim == 0:
         return [array]
-    num_rows = max(1, _BYTES_PER_PART * len(array) // array.nbytes)
+    num_rows = max(1, _BYTES_PER_PART // max(1, prod(array.shape[1:]) * array.dtype.itemsize))
     return (array[start : start + num_rows] for start in range(0, len(array), num_rows))
 
 

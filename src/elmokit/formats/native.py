@@ -353,7 +353,7 @@ def _write_softmax(folder: Path, model: Weights, *, dtype: str, max_file_bytes: 
     for number, start in enumerate(starts, start=1):
         own_weight, own_bias = weight[start : start + rows], bias[start : start + rows]
         if dtype == "int8":
-            steps, scale = _as_int8(own_weight)
+            steps, scale = as_int8(own_weight)
             arrays = {SOFTMAX_WEIGHT: steps, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: own_bias}
         else:
             arrays = {SOFTMAX_WEIGHT: np.asarray(own_weight, dtype), SOFTMAX_BIAS: np.asarray(own_bias, dtype)}
@@ -372,11 +372,11 @@ def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMCo
         raise FormatError(shard, f"holds {found}; expected {expected}; only {SOFTMAX_WEIGHT} may be in {INT8}")
 
 
-def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int8]], Array]:
-    """Each row as integers from -127 to 127, in units of the row's scale, and the scales (V,)."""
-    scale = np.abs(weight).max(axis=1) / np.float32(_LARGEST)
-    steps = np.divide(weight, scale[:, None], out=np.zeros_like(weight), where=scale[:, None] > 0)
-    return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scale
+def as_int8(vectors: Array) -> tuple[NDArray[np.int8], Array]:
+    """Each vector as integers from -127 to 127, in units of its scale, and the scales."""
+    scales = np.abs(vectors).max(axis=-1) / np.float32(_LARGEST)
+    steps = vectors / np.where(scales > 0, scales, 1)[..., None]
+    return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scales
 
 
 def _shard_name(number: int, total: int) -> str:

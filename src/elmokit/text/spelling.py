@@ -97,7 +97,7 @@ class DictionarySpelling:
 
     def rows(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         """Rows (N,W) of N tokens: the word's id if there are words, then the characters' if there are characters."""
-        cut = [self._boundaries.get(token, token[: self._max_characters]) for token in tokens]
+        cut = self.keys(tokens)
         columns: list[NDArray[np.int32]] = []
         if self.words:
             unknown = self.words[self.unknown]
@@ -107,7 +107,7 @@ class DictionarySpelling:
             columns.append(self._character_rows(cut))
         return np.concatenate(columns, axis=1)
 
-    def keys(self, tokens: Sequence[str]) -> list[str | bytes]:
+    def keys(self, tokens: Sequence[str]) -> list[str]:
         """Keys that are equal only for tokens with equal rows, and short even for a token of a megabyte."""
         return [self._boundaries.get(token, token[: self._max_characters]) for token in tokens]
 

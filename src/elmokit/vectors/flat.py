@@ -23,7 +23,7 @@ from numpy.lib import format as npy
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json import parse_json
-from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout
+from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout, rows_in_parts
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ NAMES = ("vectors", "offsets", "about")
 MAX_ABOUT_BYTES = 400_000  # NumPy uses four per character
 ZIP_MAGIC = b"PK\x03\x04"
 _LOCAL_HEADER_BYTES = 30  # before the name of an entry
-_BYTES_PER_WRITE = 1 << 24
 _NPY_DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 _ZIP_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError)
 
@@ -130,14 +129,10 @@ def start_of_safetensors(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"
 
 
 def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."] | RowsInFile) -> None:
-    """Write a `.npy` file, a few megabytes at a time, so that an array on disk is never in memory as a whole."""
+    """Write a `.npy` file, a few megabytes at a time."""
     file.write(npy_start(array.shape, array.dtype))
-    if isinstance(array, np.ndarray) and array.ndim == 0:
-        file.write(array.tobytes())
-        return
-    num_rows = max(1, _BYTES_PER_WRITE // max(1, prod(array.shape[1:]) * array.dtype.itemsize))
-    for start in range(0, len(array), num_rows):
-        file.write(array[start : start + num_rows].tobytes())
+    for part in rows_in_parts(array):
+        file.write(part.tobytes())
 
 
 def write_npz(path: Path, stored: FlatVectors) -> None:

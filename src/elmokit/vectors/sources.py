@@ -14,7 +14,7 @@ from typing import Any
 from elmokit.files.lines import MAX_LINE_BYTES, is_read_once, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes, warn_caller
 from elmokit.system.paths import expanded
-from elmokit.text.sentence_lines import read_sentences, sentence_lines, with_warning
+from elmokit.text.sentence_lines import as_line, read_sentences, sentence_lines, with_warning
 from elmokit.text.tokenizer import HYPHENATION, tokenize
 from elmokit.vectors.arrow import Groups, is_table, only_column, pyarrow_module
 
@@ -129,9 +129,7 @@ class ColumnSource:
         """All sentences, as `SentenceSource.read` yields them."""
         rows = chain.from_iterable(map(self.of_group, range(len(self.groups.sizes))))
         name, warn = shown_name(self.groups.path), warn_caller if warns else None
-        return with_warning(
-            rows, lambda row: " ".join(row[0].splitlines()), name=name, raw_text=self.raw_text, warn=warn
-        )
+        return with_warning(rows, lambda row: as_line(row[0]), name=name, raw_text=self.raw_text, warn=warn)
 
     def of_group(self, group: int) -> Iterator[Sentence]:
         """The sentences of one group of rows."""

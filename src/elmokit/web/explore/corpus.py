@@ -15,6 +15,7 @@ import numpy as np
 from elmokit.analysis.polysemes import LISTS, members_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
 from elmokit.files.lines import split_tokens
+from elmokit.formats.native import as_int8
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
 from elmokit.system.progress_bar import progress_bar
@@ -24,7 +25,7 @@ from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Float32, Float64, Int8
+    from jaxtyping import Float32, Float64
 
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.elmo.elmo import Elmo
@@ -38,7 +39,6 @@ MAX_RATED_OCCURRENCES = 300
 """Most occurrences of one word in the rates, shared evenly among its senses."""
 MAX_RATED = 3000
 """Most occurrences of all words in the rates. Their inner products take at most 10 MB."""
-_LARGEST = 127
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _write_quantised(
     file: BinaryIO, vectors: Float32[np.ndarray, "L T E"], shape: tuple[int, int, int], *, start: int
 ) -> None:
     """Write the vectors of tokens, from number `start` on, to their places in the array of all tokens (L,N,E)."""
-    numbers, scales = quantised(vectors)
+    numbers, scales = as_int8(vectors)
     num_layers, num_tokens, dim = shape
     after_scales = num_layers * num_tokens * scales.itemsize
     for layer in range(num_layers):
@@ -193,13 +193,6 @@ def _write_quantised(
         file.write(scales[layer].astype("<f4").tobytes())
         file.seek(after_scales + place * dim)
         file.write(numbers[layer].tobytes())
-
-
-def quantised(vectors: Float[np.ndarray, "L N E"]) -> tuple[Int8[np.ndarray, "L N E"], Float32[np.ndarray, "L N"]]:
-    """Each vector as steps of its scale, from -127 to 127, and the scales."""
-    scales = np.abs(vectors).max(axis=-1).astype(np.float32) / np.float32(_LARGEST)
-    steps = vectors / np.where(scales > 0, scales, 1)[..., None]
-    return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scales
 
 
 def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> dict[str, dict[int, str]]:
