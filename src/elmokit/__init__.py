@@ -9,38 +9,48 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from elmokit.version import __version__
+from elmokit.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change, use_vectors
-    from elmokit.corpus.prepare import Preparation, prepare
-    from elmokit.corpus.vocabulary_counts import write_vocabulary
-    from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.embedding import ElmoEmbedding
-    from elmokit.formats.find import convert, inspect
-    from elmokit.integrations.embed_with import embed_with
-    from elmokit.layers.full_softmax import SoftmaxDetails
-    from elmokit.layers.scalar_mix import ScalarMix
-    from elmokit.model.bilm import BiLM
-    from elmokit.model.config import BiLMConfig
-    from elmokit.pretraining.finetune import finetune
-    from elmokit.pretraining.recipes import recipe as pretraining_recipe
-    from elmokit.pretraining.train import pretrain, resume_pretraining
-    from elmokit.scoring.perplexity import perplexity
-    from elmokit.tasks.config import Splits
-    from elmokit.tasks.data import task_sentences
-    from elmokit.tasks.predict import load_task
-    from elmokit.tasks.task import find_task, task_recipe
-    from elmokit.tasks.train import resume_task
-    from elmokit.tasks.train import train as train_task
-    from elmokit.text.characters import batch_character_ids
-    from elmokit.text.tokenizer import split_sentences, tokenize
-    from elmokit.text.vocabulary import Vocabulary
-    from elmokit.vectors.embed_file import embed_file
-    from elmokit.vectors.embed_types import embed_types
-    from elmokit.vectors.files import load_vectors
-    from elmokit.vectors.proteins import embed_fasta
-    from elmokit.vectors.save_vectors import save_vectors
+    from elmokit.analysis.semantic_change.change import ChangeSettings as ChangeSettings
+    from elmokit.analysis.semantic_change.change import semantic_change as semantic_change
+    from elmokit.analysis.semantic_change.change import use_vectors as use_vectors
+    from elmokit.corpus.prepare import Preparation as Preparation
+    from elmokit.corpus.prepare import prepare as prepare
+    from elmokit.corpus.vocabulary_counts import write_vocabulary as write_vocabulary
+    from elmokit.elmo.elmo import Elmo as Elmo
+    from elmokit.elmo.embedding import ElmoEmbedding as ElmoEmbedding
+    from elmokit.formats.find import convert as convert
+    from elmokit.formats.find import inspect as inspect
+    from elmokit.integrations.embed_with import embed_with as embed_with
+    from elmokit.layers.full_softmax import SoftmaxDetails as SoftmaxDetails
+    from elmokit.layers.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.model.bilm import BiLM as BiLM
+    from elmokit.model.config import BiLMConfig as BiLMConfig
+    from elmokit.pretraining.finetune import finetune as finetune
+    from elmokit.pretraining.recipes import recipe
+    from elmokit.pretraining.train import pretrain as pretrain
+    from elmokit.pretraining.train import resume_pretraining as resume_pretraining
+    from elmokit.scoring.perplexity import perplexity as perplexity
+    from elmokit.tasks.config import Splits as Splits
+    from elmokit.tasks.data import task_sentences as task_sentences
+    from elmokit.tasks.predict import load_task as load_task
+    from elmokit.tasks.task import find_task as find_task
+    from elmokit.tasks.task import task_recipe as task_recipe
+    from elmokit.tasks.train import resume_task as resume_task
+    from elmokit.tasks.train import train
+    from elmokit.text.characters import batch_character_ids as batch_character_ids
+    from elmokit.text.tokenizer import split_sentences as split_sentences
+    from elmokit.text.tokenizer import tokenize as tokenize
+    from elmokit.text.vocabulary import Vocabulary as Vocabulary
+    from elmokit.vectors.embed_file import embed_file as embed_file
+    from elmokit.vectors.embed_types import embed_types as embed_types
+    from elmokit.vectors.files import load_vectors as load_vectors
+    from elmokit.vectors.proteins import embed_fasta as embed_fasta
+    from elmokit.vectors.save_vectors import save_vectors as save_vectors
+
+    pretraining_recipe = recipe
+    train_task = train
 
 _HOMES = {
     "BiLM": "elmokit.model.bilm:BiLM",
@@ -82,50 +92,13 @@ _HOMES = {
 }
 """Public name -> its module, and its name in that module."""
 
-__all__ = [  # a literal list, so that type checkers can read it
-    "BiLM",
-    "BiLMConfig",
-    "ChangeSettings",
-    "Elmo",
-    "ElmoEmbedding",
-    "Preparation",
-    "ScalarMix",
-    "SoftmaxDetails",
-    "Splits",
-    "Vocabulary",
-    "__version__",
-    "batch_character_ids",
-    "convert",
-    "embed_fasta",
-    "embed_file",
-    "embed_types",
-    "embed_with",
-    "find_task",
-    "finetune",
-    "inspect",
-    "load_task",
-    "load_vectors",
-    "perplexity",
-    "prepare",
-    "pretrain",
-    "pretraining_recipe",
-    "resume_pretraining",
-    "resume_task",
-    "save_vectors",
-    "semantic_change",
-    "split_sentences",
-    "task_recipe",
-    "task_sentences",
-    "tokenize",
-    "train_task",
-    "use_vectors",
-    "write_vocabulary",
-]
+if not TYPE_CHECKING:  # for type checkers, an import `X as X` or an assignment makes a name public
+    __all__ = sorted(["__version__", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'elmokit' has no attribute {name!r}; its public names are {', '.join(__all__)}")
+        raise AttributeError(f"module 'elmokit' has no attribute {name!r}; its public names are {', '.join(_HOMES)}")
     module, _, own_name = _HOMES[name].partition(":")
     value = getattr(importlib.import_module(module), own_name)
     globals()[name] = value  # so that Python finds it next time
@@ -133,4 +106,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__") and name.endswith("__"))})
+    return sorted({*_HOMES, *(name for name in globals() if name.startswith("__") and name.endswith("__"))})
