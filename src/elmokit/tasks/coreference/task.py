@@ -82,7 +82,7 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
     lines, first = lines_and_first(path)
     if first.startswith("{"):
         documents = _of_json_lines(lines, name)
-    elif first.startswith("# ") or first.count("\t") == len(conllu.COLUMNS) - 1:
+    elif conllu.is_conllu(first):
         documents = _of_corefud(lines, name)
     else:
         documents = _of_conll2012(lines, name)

@@ -65,8 +65,7 @@ def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
-    is_conllu = first.startswith("# ") or first.count("\t") == len(conllu.COLUMNS) - 1
-    sentences = _of_conllu(lines, column, name=name) if is_conllu else _of_columns(lines, name=name)
+    sentences = _of_conllu(lines, column, name=name) if conllu.is_conllu(first) else _of_columns(lines, name=name)
     expected = "CoNLL-U, or a word and its tag on each line"
     yield from without_documents(sentences, lambda each: [each.tokens], name=name, expected=expected)
 

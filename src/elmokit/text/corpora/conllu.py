@@ -33,6 +33,11 @@ class ConlluSentence:
         return next((value.strip() for name, _, value in pairs if name.strip() == key), None)
 
 
+def is_conllu(first_line: str) -> bool:
+    """Whether a file begins like CoNLL-U: with a comment or a row of ten columns."""
+    return first_line.startswith("# ") or first_line.count("\t") == len(COLUMNS) - 1
+
+
 def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[ConlluSentence]:
     """The sentences of a file that have words.
 
