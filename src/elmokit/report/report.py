@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -72,7 +73,14 @@ def _read(paths: Sequence[Path]) -> tuple[list[RunHistory], list[TaskRun], int]:
         raise problems[0]
     for problem in problems:
         warnings.warn(f"left out: {problem}", stacklevel=3)
-    return list(histories.values()), tasks, len(problems)
+    return _distinct(list(histories.values())), tasks, len(problems)
+
+
+def _distinct(histories: list[RunHistory]) -> list[RunHistory]:
+    """The histories. If two have the same name, each gets the place of its run as name."""
+    if len({history.name for history in histories}) == len(histories):
+        return histories
+    return [replace(history, name=history.where) for history in histories]
 
 
 def _runs_of(path: Path, problems: list[ValueError | FileNotFoundError]) -> list[LoggedRun]:

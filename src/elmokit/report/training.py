@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
@@ -40,7 +40,6 @@ _Perplexity = Annotated[float, Meta(ge=1)]
 
 def training_page(histories: Sequence[RunHistory], *, command: str, has_picture: bool) -> str:
     """The page; `command` writes it. `has_picture`: whether the training curves are next to it."""
-    histories = _distinct(histories)
     names = ", ".join(escape_markdown(history.name) for history in histories)
     parts = [
         "# Training",
@@ -143,7 +142,6 @@ def training_figure(histories: Sequence[RunHistory]) -> Any:
 
 def training_curve(histories: Sequence[RunHistory]) -> bytes:
     """The figure as SVG; the same runs give the same file. Raises ValueError without matplotlib."""
-    histories = _distinct(histories)
     return svg(lambda: training_figure(histories), STYLE)
 
 
@@ -169,13 +167,6 @@ def _draw(axes: Any, history: RunHistory, *, colour: str, marker: str) -> None:
 def _curve(points: Sequence[tuple[int, float]]) -> tuple[list[float], list[float]]:
     """Millions of tokens, and perplexities."""
     return [tokens / 1e6 for tokens, _ in points], [min(perplexity, HIGHEST) for _, perplexity in points]
-
-
-def _distinct(histories: Sequence[RunHistory]) -> Sequence[RunHistory]:
-    """The histories. If two have the same name, each gets the place of its run as name."""
-    if len({history.name for history in histories}) == len(histories):
-        return histories
-    return [replace(history, name=history.where) for history in histories]
 
 
 @dataclass(frozen=True)
