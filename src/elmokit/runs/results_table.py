@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from elmokit.files.atomic import write_text
 from elmokit.system.messages import FormatError
@@ -62,7 +63,6 @@ COLUMNS = (
     *("table", "task", "data", "corpus_size", "arm", "model", "fingerprint", "layer", "seed", "split", "metric"),
     *("value", "train_size", "epochs", "stopped_by", "best_epoch", "cpu_minutes", "commit", "machine", "run"),
 )
-_FLOATS, _INTEGERS = ("value", "cpu_minutes"), ("corpus_size", "seed", "train_size", "epochs", "best_epoch")
 _DIGITS = 7
 
 
@@ -75,7 +75,7 @@ def read_results(path: Path) -> list[Result]:
     results: list[Result] = []
     for number, line in enumerate(lines, start=2):
         try:
-            results += [_read(dict(zip(names, line.split("\t"), strict=True)))] if line else []
+            results += [_result(dict(zip(names, line.split("\t"), strict=True)))] if line else []
         except ValueError as error:
             raise FormatError(f"{path}, line {number}", f"is not a result: {error}") from None
     return results
@@ -92,14 +92,10 @@ def write_results(path: Path, results: Iterable[Result]) -> None:
     write_text(path, "".join("\t".join(row) + "\n" for row in [[*COLUMNS, *settings], *sorted(rows)]))
 
 
-def _read(cells: dict[str, Any]) -> Result:
-    for names, kind in ((_FLOATS, float), (_INTEGERS, int)):
-        for name in names:
-            cells[name] = kind(cells[name]) if cells[name] else None
-    if cells["value"] is None:
-        raise ValueError("it has no value")
-    known = {name: cells.pop(name) for name in COLUMNS}
-    return Result(**known, settings=cells)
+def _result(cells: dict[str, str]) -> Result:
+    """The result in a row. An empty cell leaves the default."""
+    known = {name: cell for name in COLUMNS if (cell := cells.pop(name))}
+    return msgspec.convert({**known, "settings": cells}, Result, strict=False)
 
 
 def _text(value: float | str | None) -> str:
