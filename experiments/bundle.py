@@ -29,7 +29,7 @@ from elmokit.analysis.polysemy import measure_senses
 from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import read_lines
 from elmokit.formats.find import convert
-from elmokit.runs.log import read_runs, write_runs
+from elmokit.runs.log import LoggedRun, read_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
 from elmokit.system.markdown import markdown_table
 
@@ -106,10 +106,21 @@ def main() -> None:
     (run,) = read_runs([arguments.run])
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))  # without local paths
     runs = [*read_runs(arguments.earlier), replace(run, name=arguments.run.name, config=config)]
-    write_runs(runs, arguments.results / "runs.jsonl")
+    _write_runs(runs, arguments.results / "runs.jsonl")
     card = _card(arguments.name, results, target, arguments.results.name)
     (target / "README.md").write_text(card, encoding="utf-8")
     print(text)
+
+
+def _write_runs(runs: Sequence[LoggedRun], path: Path) -> None:
+    """Write a runs.jsonl, sorted by name, that `read_runs` reads back. Raises ValueError if two runs share a name."""
+    by_name = {run.name: run for run in runs}
+    if len(by_name) < len(runs):
+        raise ValueError(f"the runs are named {', '.join(run.name for run in runs)}; expected one run per name")
+    with path.open("w", encoding="utf-8") as file:
+        for name, run in sorted(by_name.items()):
+            line = {"name": name, "config": run.config, "metrics": [record.values for record in run.records]}
+            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _replace_model(run: Path, target: Path) -> None:

@@ -140,18 +140,6 @@ def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
     return [run for path in paths for run in _runs_of(path)]
 
 
-def write_runs(runs: Sequence[LoggedRun], path: Path) -> None:
-    """Write a runs.jsonl, sorted by name, that `read_runs` reads back. Raises ValueError if two runs share a name."""
-    names = sorted(run.name for run in runs)
-    if repeated := [name for name, following in zip(names, names[1:], strict=False) if name == following]:
-        raise ValueError(f"two runs are named {repeated[0]}; expected one run per name")
-    with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8") as file:
-        for run in sorted(runs, key=lambda run: run.name):
-            metrics = [record.values for record in run.records]
-            line = {"name": run.name, "config": run.config, "metrics": metrics}
-            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
-
-
 def is_run_folder(path: Path) -> bool:
     """Whether a path is the folder of a run: it has a config or a log."""
     return (path / CONFIG_NAME).is_file() or (path / METRICS_NAME).is_file()
