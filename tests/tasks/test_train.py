@@ -25,7 +25,7 @@ from elmokit.tasks.data import digest, read_data, report_foreign_labels
 from elmokit.tasks.loop import TaskTraining, num_tokens, read_progress, training_batches
 from elmokit.tasks.predict import load_task
 from elmokit.tasks.run import read_record, write_record
-from elmokit.tasks.task import Task, labels_of_tags, task_recipe
+from elmokit.tasks.task import Task, find_task, task_recipe
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import CachedActivations
 from run_contents import contents_of_run
@@ -264,7 +264,7 @@ def test_data_of_other_labels_is_reported_when_it_is_scored_and_labels_of_classe
     assert f"the development set {said}" in shown and f"foreign.tsv {said}" in shown
     run("neither", data=Splits(toy_data / "train.tsv", toy_data / "dev.tsv", foreign))
     assert said not in capsys.readouterr().err
-    tagging = changed(TOY, symbols=lambda _: ["O"], label_names=labels_of_tags)
+    tagging = changed(TOY, symbols=lambda _: ["O"], label_names=find_task("ner").label_names)
     report_foreign_labels(tagging, {"dev": []}, ["O", "B-PER"])
     assert "dev has no labels, and the model knows PER: none in common" in capsys.readouterr().err
     other.write_text("".join(f"{label}\tword {label}\n" for label in ("O", "B-side", "side", "I-95")))

@@ -186,6 +186,21 @@ class LabelTask(Task[Any, "LabelPrediction"]):
             yield as_tsv([[prediction.label, *map(" ".join, self.sentences(example))]])[:-1]
 
 
+class SpanTask(Task[E, P]):
+    """A task whose tags encode spans with labels: `B-PER` has the label `PER`, and `O` has none."""
+
+    metric = "f1"
+
+    def label_names(self, symbols: Iterable[str]) -> list[str]:
+        return list(dict.fromkeys(re.sub("^[BILU]-", "", tag) for tag in symbols if tag != "O"))
+
+
+def span_scores(overall: Score, by_label: Mapping[str, Score], **others: float) -> dict[str, float]:
+    """The overall scores of spans, other scores, and the F1 of each label, by name."""
+    of_labels = {f"f1_{label}": score.f1 for label, score in by_label.items()}
+    return {"f1": overall.f1, "precision": overall.precision, "recall": overall.recall, **others, **of_labels}
+
+
 def find_splits(folder: Path, names: FileNames, *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
@@ -203,11 +218,6 @@ def find_splits(folder: Path, names: FileNames, *, task_name: str) -> Splits:
         f"{folder} {found} one of these sets of files: {known} (to train on files: --train FILE, or "
         "data=Splits(train=...))"
     )
-
-
-def labels_of_tags(tags: Iterable[str]) -> list[str]:
-    """The labels of tags: `B-PER` has the label `PER`, and `O` has none."""
-    return list(dict.fromkeys(re.sub("^[BILU]-", "", tag) for tag in tags if tag != "O"))
 
 
 def shortened(text: str) -> str:

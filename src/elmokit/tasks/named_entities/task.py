@@ -28,7 +28,7 @@ from elmokit.tasks.config import (
     until_converged,
     variant,
 )
-from elmokit.tasks.task import Passage, Prediction, Reading, Task, labels_of_tags, sentence_of, shortened
+from elmokit.tasks.task import Passage, Prediction, Reading, SpanTask, sentence_of, shortened, span_scores
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first, without_documents
@@ -244,11 +244,10 @@ class TaggedText(Prediction):
         return f"<TaggedText {shortened(self.text)}: {entities or 'no entities'}>"
 
 
-class NamedEntities(Task[TaggedSentence, list[str]]):
+class NamedEntities(SpanTask[TaggedSentence, list[str]]):
     """Tokens -> BIOUL tags; an example is a sentence."""
 
     name = "named-entities"
-    metric = "f1"
     # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); CoNLL-2012; WNUT-17; KLUE-NER as split by
     # elmokit, and as published (without its test set); CoNLL-2003 under its other usual names
     files: ClassVar[FileNames] = (
@@ -278,9 +277,6 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
         kinds = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
         return ["O", *(f"{prefix}-{kind}" if kind else prefix for kind in sorted(kinds) for prefix in "BILU")]
 
-    def label_names(self, symbols: Iterable[str]) -> list[str]:
-        return labels_of_tags(symbols)
-
     def score(self, examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         """The overall scores of conlleval, and the F1 of each kind of entity.
 
@@ -289,13 +285,7 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
         gold = [example.written or example.tags for example in examples]
         scheme = tagging_scheme(gold)
         result = score_spans(gold=gold, predicted=[_in_scheme(tags, scheme) for tags in predictions])
-        return {
-            "f1": result.overall.f1,
-            "precision": result.overall.precision,
-            "recall": result.overall.recall,
-            "token_accuracy": result.tokens.percent,
-            **{f"f1_{label}": of_label.f1 for label, of_label in result.by_label.items()},
-        }
+        return span_scores(result.overall, result.by_label, token_accuracy=result.tokens.percent)
 
     def from_json(self, fields: Mapping[str, Any]) -> TaggedSentence:
         """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`, or both."""

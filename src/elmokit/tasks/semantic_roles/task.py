@@ -28,7 +28,7 @@ from elmokit.tasks.config import (
     until_converged,
     variant,
 )
-from elmokit.tasks.task import Passage, Prediction, Reading, Task, TextSpan, labels_of_tags, shortened, text_and_tokens
+from elmokit.tasks.task import Passage, Prediction, Reading, SpanTask, TextSpan, shortened, span_scores, text_and_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.cells import plain_token
@@ -278,11 +278,10 @@ class PredicateRoles(Prediction):
         return f"<PredicateRoles {shortened(self.text)}: {found or 'no arguments'}>"
 
 
-class SemanticRoles(Task[PredicateInSentence, list[str]]):
+class SemanticRoles(SpanTask[PredicateInSentence, list[str]]):
     """Tokens and a predicate -> BIO tags of its roles; an example is a predicate."""
 
     name = "semantic-roles"
-    metric = "f1"
     # train, dev and test files of EWT's PropBank (verbs only, or all predicates), CoNLL-2012, and CoNLL-2005 (pasted)
     files: ClassVar[FileNames] = (
         ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
@@ -325,19 +324,11 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
         roles = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
         return ["O", *(f"{prefix}-{role}" for role in sorted(roles) for prefix in "BI")]
 
-    def label_names(self, symbols: Iterable[str]) -> list[str]:
-        return labels_of_tags(symbols)
-
     def score(self, examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         """The overall scores of srl-eval, and the F1 of each role."""
         result = score_roles(gold=[example.tags for example in examples], predicted=predictions)
-        return {
-            "f1": result.overall.f1,
-            "precision": result.overall.precision,
-            "recall": result.overall.recall,
-            "perfect": 100 * result.num_perfect / max(result.num_predicates, 1),
-            **{f"f1_{role}": of_role.f1 for role, of_role in result.by_role.items()},
-        }
+        perfect = 100 * result.num_perfect / max(result.num_predicates, 1)
+        return span_scores(result.overall, result.by_role, perfect=perfect)
 
     def from_json(self, fields: Mapping[str, Any]) -> PredicateInSentence:
         """Read `{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`.
