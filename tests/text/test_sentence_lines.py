@@ -210,12 +210,45 @@ def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text
     list(sentence_lines(path))
 
 
-def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
-    path.write_text(BOOK)
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOOK,
+        f"THE PROJECT GUTENBERG EBOOK OF{' ONE BRIGHT DAY' * 5}\n\n{BOOK}",
+        *(
+            textwrap.fill(f"{words} " * 20, 66)
+            for words in (
+                *(
+                    "בית הספר היה קרוב אל הים הגדול",
+                    "كان البيت قريبا من البحر الكبير جدا",
+                    "ეს იყო ცივი დღე აპრილში და საათი",
+                ),
+                *("यह अप्रैल का ठंडा दिन था और घड़ी", "사월의 어느 맑고 추운 날이었고 시계가 열세 번을 쳤다"),
+            )
+        ),
+    ],
+)
+def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path, text: str):
+    path.write_text(text)
     with pytest.warns(UserWarning, match="look wrapped at a fixed width, .* embed --split-sentences join") as warned:
         list(sentence_lines(path, raw_text=True))
     assert len(warned) == 1
     list(prose_lines(path))  # warnings are errors in these tests
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "冷たい四月の日だった",
+        "四月里一个晴朗的日子",
+        "오늘은 날씨가 맑고 ",
+        "วันนี้อากาศดีมากเราจึงไป ",
+        "it was a cold day ",
+    ],
+)
+def test_lines_of_different_lengths_are_not_broken_at_a_width(path: Path, words: str):
+    path.write_text("".join(f"{words * (1 + number % 5)}\n" for number in range(60)))
+    list(sentence_lines(path, raw_text=True))
     path.write_text(RAW)
     list(sentence_lines(path, raw_text=True))
 

@@ -145,11 +145,12 @@ MOST_BREAKS = 10
 """Up to this many sentence ends inside only one or two lines mean nothing. The share of lines with a sentence end
 inside is 0 to 2 % in tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
 WIDEST_PAGE = 120
-"""Longest line, in characters, of a book with lines wrapped to the width of a page."""
+"""Width, in characters, up to which a book's lines may be wrapped to the width of a page."""
+_LONG_WORD = 20
 _FEWEST = 20
 """Number of tokens or lines from which a share is meaningful."""
-_FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
-"""What a sentence ends with."""
+_FINAL = ("''", *'.!?"\u201d\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u0589')
+"""What a sentence ends with, also in Chinese, Japanese, Hindi, Arabic, Urdu and Armenian."""
 _MARKS = ".,;:!?"
 _AROUND_WORDS = f" \t{_MARKS}\"'()[]“”‘’"
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
@@ -277,12 +278,17 @@ def _has_mark(token: str) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether lines end where the next word would not fit, mostly mid-sentence, and many begin in lower case."""
-    width = max(map(len, lines), default=0)
+    """Whether lines end where the next word would not fit, mostly mid-sentence, and many do not begin with a capital.
+
+    Some lines may be wider, such as titles. In scripts without spaces, a "word" is up to a whole line.
+    """
+    lengths = sorted(len(line.rstrip()) for line in lines if line.strip())
+    width = lengths[9 * len(lengths) // 10] if lengths else 0
     pairs = [(line, after) for line, after in zip(lines, lines[1:], strict=False) if line.strip() and after.strip()]
     if not 40 <= width <= WIDEST_PAGE or len(pairs) < 8:
         return False
-    num_full = sum(len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairs)
-    num_lower = sum(after.lstrip()[0].islower() for _, after in pairs)
+    num_full = sum(len(line.rstrip()) + 1 + min(len(after.split()[0]), _LONG_WORD) > width for line, after in pairs)
+    firsts = [after.lstrip(_AROUND_WORDS)[:1] for _, after in pairs]
+    num_inside = sum(first.isalpha() and not first.isupper() for first in firsts)
     num_ended = sum(line.partition("\t")[0].rstrip().endswith(_FINAL) for line, _ in pairs)
-    return num_full > 0.75 * len(pairs) and num_lower > 0.3 * len(pairs) and num_ended < 0.5 * len(pairs)
+    return num_full > 0.75 * len(pairs) and num_inside > 0.3 * len(pairs) and num_ended < 0.5 * len(pairs)

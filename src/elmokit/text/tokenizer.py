@@ -239,7 +239,7 @@ def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
     following = _NEXT_WORD.match(paragraph, end.end())
     if end["mark"] is None or following is None:
         return True
-    if following["first"].islower() or following["first"] in ",;:":
+    if _is_lower_case(following["first"]) or following["first"] in ",;:":
         return False
     if end["mark"] != "." or end["closing"]:
         return True
@@ -254,3 +254,8 @@ def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
     if is_open or _GERMAN_ORDINAL.search(before):
         return following["first"] + following["rest"] in _OFTEN_FIRST.split() and not following["stop"]
     return word not in _NEVER_LAST
+
+
+def _is_lower_case(letter: str) -> bool:
+    """Whether a letter is in lower case. Sentences in Georgian begin with letters that Unicode calls lower-case."""
+    return letter.islower() and not "\u10d0" <= letter <= "\u10ff"
