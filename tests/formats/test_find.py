@@ -59,7 +59,7 @@ def test_a_model_is_imported_once_wherever_its_files_are_and_anew_when_they_chan
     assert read_stored(find(moved)).vocabulary == read_vocabulary(moved / "vocabulary.txt")
     assert len(imports) == 4 and read_stored(first).vocabulary is None
     assert sorted(path.name for path in (cache / finding.VERSION).iterdir()) == sorted(
-        model.folder.name for model in imported_models(cache)
+        model.paths[0].name for model in imported_models(cache)
     )
 
 
@@ -84,7 +84,7 @@ def test_the_cache_is_shown_cleared_and_bounded(pair: Path, cache: Path, monkeyp
     monkeypatch.setenv("ELMOKIT_CACHE_GB", "0")
     (pair / "vocabulary.txt").unlink()
     last = find(pair)
-    assert [model.folder for model in imported_models(cache)] == [last.parent]
+    assert [model.paths[0] for model in imported_models(cache)] == [last.parent]
     assert main(["cache", "clear"]) == 0 and imported_models(cache) == []
 
 

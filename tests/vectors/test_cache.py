@@ -84,7 +84,7 @@ def test_models_precisions_and_sentences_of_the_same_letters_are_apart(tiny_bilm
     first, second = elmo.fingerprint(), Elmo(tiny_bilms[1]).fingerprint()
     names = {first, second, *(f"{first}-{precision}" for precision in ("bfloat16", "int8"))}
     assert {path.name for path in (tmp_path / "activations-2").iterdir()} == names
-    assert clear_cache(tmp_path, model=first) > 0 and {piece.model for piece in cached_pieces(tmp_path)} == {second}
+    assert clear_cache(tmp_path, model=first) > 0 and {piece.name for piece in cached_pieces(tmp_path)} == {second}
 
 
 def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -162,10 +162,10 @@ def test_the_least_recently_used_make_room(elmo: Elmo, tmp_path: Path, monkeypat
     before = reads_the_oldest(a + b)
     monkeypatch.setenv("ELMOKIT_CACHE_GB", str((3 * size + 1) / 1e9))
     CachedActivations(elmo, folder=tmp_path).add([["d"] * 20])
-    kept = {piece.keys_path for piece in cached_pieces(tmp_path)}
+    kept = {piece.paths[0] for piece in cached_pieces(tmp_path)}
     assert len(kept) == 3
     CachedActivations(elmo, folder=tmp_path).add(a)
-    assert {piece.keys_path for piece in cached_pieces(tmp_path)} == kept  # nothing was encoded
+    assert {piece.paths[0] for piece in cached_pieces(tmp_path)} == kept  # nothing was encoded
     monkeypatch.setenv("ELMOKIT_CACHE_GB", "0")
     CachedActivations(elmo, folder=tmp_path).add([["e"] * 20])
     assert len(cached_pieces(tmp_path)) == 1
@@ -192,7 +192,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    return [piece.keys_path.name.removesuffix(".keys.npy") for piece in cached_pieces(folder)]
+    return [piece.paths[0].name.removesuffix(".keys.npy") for piece in cached_pieces(folder)]
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ def run_cache(arguments: argparse.Namespace) -> None:
     found = cached_pieces(folder, model=arguments.model)
     megabytes, limit = sum(piece.num_bytes for piece in found) / 1e6, cache_limit() / 1e6
     print(f"{folder}: {megabytes:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
-    for model in sorted({piece.model for piece in found}):
-        pieces = [piece for piece in found if piece.model == model]
+    for model in sorted({piece.name for piece in found}):
+        pieces = [piece for piece in found if piece.name == model]
         megabytes = sum(piece.num_bytes for piece in pieces) / 1e6
         first, last = (datetime.fromtimestamp(piece.last_used) for piece in (pieces[0], pieces[-1]))
         print(
@@ -134,4 +134,4 @@ def run_cache(arguments: argparse.Namespace) -> None:
         print(f"imported models: {megabytes:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
     for one in models:
         used = datetime.fromtimestamp(one.last_used)
-        print(f"{one.source}  {one.num_bytes / 1e6:,.1f} MB, last used {used:%Y-%m-%d %H:%M}")
+        print(f"{one.name}  {one.num_bytes / 1e6:,.1f} MB, last used {used:%Y-%m-%d %H:%M}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import tempfile
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from elmokit.formats.native import native_folder, open_weights, write_native
 from elmokit.formats.published import find_published, published_folder, published_names
 from elmokit.runs.folder import BEST_DIR, model_folder
 from elmokit.system.messages import did_you_mean, warn_caller
-from elmokit.system.paths import default_cache, expanded, file_digest, make_room
+from elmokit.system.paths import CachedPart, default_cache, expanded, file_digest, make_room, size_of
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -282,7 +281,7 @@ def imported(path: Path, weights: Path | None = None) -> Path:
             if error.errno not in DISK_FULL:
                 raise
             return _import_for_now(key, path, weights, why=error)
-        make_room(imported_models(folder.parents[1]), num_bytes=_num_bytes(staging))
+        make_room(imported_models(folder.parents[1]), num_bytes=size_of(staging))
         if folder.exists():  # but not up to date
             folder.rename(staging / "old")
         with suppress(OSError):  # another process was first
@@ -300,30 +299,13 @@ class _About:
     """Size and date of the files that belong to it but were not named."""
 
 
-@dataclass(frozen=True)
-class ImportedModel:
-    """A model in the cache that was imported from the user's files."""
-
-    folder: Path
-    source: str
-    """Path of the files."""
-    num_bytes: int
-    last_used: float
-    """Seconds since 1970."""
-
-    def remove(self) -> int:
-        """Remove it, and return the number of bytes freed. A process that has it open can still use it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        return 0 if self.folder.exists() else self.num_bytes
-
-
-def imported_models(cache: Path) -> list[ImportedModel]:
-    """The imported models in a cache, least recently used first."""
-    found: list[ImportedModel] = []
+def imported_models(cache: Path) -> list[CachedPart]:
+    """The imported models in a cache, least recently used first. Their names are the paths of the user's files."""
+    found: list[CachedPart] = []
     for folder in cache.glob("imported-*/[!.]*"):
         with suppress(FileNotFoundError):  # removed by another process
             source = read_json(folder / ABOUT, _About).source
-            found.append(ImportedModel(folder, source, _num_bytes(folder), folder.stat().st_mtime))
+            found.append(CachedPart(source, [folder], size_of(folder), folder.stat().st_mtime))
     return sorted(found, key=lambda model: model.last_used)
 
 
@@ -376,7 +358,3 @@ def _is_up_to_date(folder: Path) -> bool:
 def _text(path: Path) -> str:
     """An absolute path that JSON can hold, even if it is not UTF-8."""
     return str(path.absolute()).encode("utf-8", "replace").decode()
-
-
-def _num_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

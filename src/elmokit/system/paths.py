@@ -3,25 +3,41 @@
 import hashlib
 import math
 import os
+import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
 """The environment variable that limits the size of a cache, in GB; 0 keeps only the last addition."""
 DEFAULT_LIMIT_GB = 20.0
 
 
-class Cached(Protocol):
-    """A part of a cache."""
+@dataclass(frozen=True)
+class CachedPart:
+    """A part of a cache: a model, or the vectors of some sentences."""
 
-    @property
-    def num_bytes(self) -> int: ...
+    name: str
+    paths: Sequence[Path]
+    """Its files, or its folder. They are removed in this order."""
+    num_bytes: int
+    last_used: float
+    """Seconds since 1970."""
 
     def remove(self) -> int:
-        """Remove it as far as permitted, and return the number of bytes freed."""
-        ...
+        """Remove it as far as permitted, and return the number of bytes freed. An open file can still be read."""
+        freed = 0
+        for path in self.paths:
+            with suppress(FileNotFoundError, PermissionError):  # already gone; of another user, or in use
+                num_bytes = size_of(path)
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
+                freed += 0 if path.exists() else num_bytes
+        return freed
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
@@ -57,7 +73,13 @@ def cache_limit() -> int:
     return int(gigabytes * 1e9)
 
 
-def make_room(cached: Sequence[Cached], *, num_bytes: int) -> None:
+def size_of(path: Path) -> int:
+    """Number of bytes of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def make_room(cached: Sequence[CachedPart], *, num_bytes: int) -> None:
     """Remove parts of a cache, from the first on, until `num_bytes` more fit within the limit."""
     too_many = sum(part.num_bytes for part in cached) + num_bytes - cache_limit()
     for part in cached:

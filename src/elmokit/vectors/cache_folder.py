@@ -7,55 +7,32 @@ finds it incomplete makes it again.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from elmokit.system.paths import CachedPart
 
 VERSION = "activations-2"
 KEYS_ENDING = ".keys.npy"
 _ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order of removal: without keys, a piece does not count
 
 
-@dataclass(frozen=True)
-class CachedPiece:
-    """Sentences that were added to the cache together."""
+def cached_pieces(folder: Path, *, model: str = "") -> list[CachedPart]:
+    """The pieces of models whose fingerprint starts with `model`, least recently used first.
 
-    model: str
-    """Fingerprint, and the precision unless that is float32."""
-    keys_path: Path
-    num_bytes: int
-    last_used: float
-    """Seconds since 1970."""
-
-    def remove(self) -> int:
-        """Remove its files as far as permitted, and return the number of bytes freed."""
-        stem = self.keys_path.name.removesuffix(KEYS_ENDING)
-        freed = 0
-        for ending in _ENDINGS:
-            path = self.keys_path.with_name(stem + ending)
-            with suppress(FileNotFoundError, PermissionError):  # already gone; of another user, or in use
-                size = path.stat().st_size
-                path.unlink()
-                freed += size
-        return freed
-
-
-def cached_pieces(folder: Path, *, model: str = "") -> list[CachedPiece]:
-    """The pieces of models whose fingerprint starts with `model`, least recently used first."""
-    sizes: dict[Path, int] = defaultdict(int)
-    dates: dict[Path, float] = {}
+    A piece is named after its model: the fingerprint, and the precision unless that is float32.
+    """
     files = (path for path in folder.glob("activations-*/*/[!.]*.npy") if path.parent.name.startswith(model))
-    for path in files:
-        ending = next(ending for ending in _ENDINGS if path.name.endswith(ending))
-        keys_path = path.with_name(path.name.removesuffix(ending) + KEYS_ENDING)
+    stems = {path.with_name(re.sub(r"(\.keys|\.offsets)?\.npy$", "", path.name)) for path in files}
+    pieces: list[CachedPart] = []
+    for stem in stems:
+        paths = [stem.with_name(stem.name + ending) for ending in _ENDINGS]
         with suppress(FileNotFoundError):  # removed by another process
-            found = path.stat()
-            sizes[keys_path] += found.st_size
-            if path == keys_path or keys_path not in dates:
-                dates[keys_path] = found.st_mtime
-    pieces = [CachedPiece(path.parent.name, path, size, dates[path]) for path, size in sizes.items()]
-    return sorted(pieces, key=lambda piece: (piece.last_used, piece.keys_path))
+            if found := [path.stat() for path in paths if path.exists()]:
+                num_bytes = sum(file.st_size for file in found)
+                pieces.append(CachedPart(stem.parent.name, paths, num_bytes, last_used=found[0].st_mtime))
+    return sorted(pieces, key=lambda piece: (piece.last_used, piece.paths[0]))
 
 
 def clear_cache(folder: Path, *, model: str = "") -> int:
