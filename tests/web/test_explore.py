@@ -300,9 +300,9 @@ def test_the_demo_prints_rates_and_writes_a_page_that_needs_nothing_from_elsewhe
     assert main(["demo", "--model", str(tmp_path / "ko"), "--html", str(page)]) == 0
     assert "11 words with several senses, in 184 sentences" in capsys.readouterr().out
     assert '<div class="words" lang="ko">' in page.read_text(encoding="utf-8")
-    monkeypatch.setattr("elmokit.web.demo.bundled_models", dict)
+    monkeypatch.setattr("elmokit.formats.find.bundled_models", dict)
     assert main(["demo"]) == 2
-    assert "the demo needs the bundled model 'small-en', which this installation lacks" in capsys.readouterr().err
+    assert re.search("unknown model 'small-en': .*; reinstall elmokit, which includes it", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("options", [[], ["--no-browser"]])

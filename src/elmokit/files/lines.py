@@ -24,20 +24,23 @@ STDIN = "-"
 
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
+ZIP_MAGIC = b"PK\x03\x04"
+PARQUET_MAGIC = b"PAR1"
+NPY_MAGIC = b"\x93NUMPY"
 _BZIP2_MAGIC = b"BZh"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _NOT_TEXT = {
-    b"PK\x03\x04": "zip (or .docx, .xlsx, .odt)",
+    ZIP_MAGIC: "zip (or .docx, .xlsx, .odt)",
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"%PDF-": "PDF",
     b"{\\rtf": "RTF",
     b"\xd0\xcf\x11\xe0": "Microsoft Office",
-    b"PAR1": "Parquet",
+    PARQUET_MAGIC: "Parquet",
     b"ARROW1": "Arrow",
     b"\xff\xff\xff\xff": "an Arrow stream, such as a file of a Hugging Face dataset",
     b"\x89HDF": "HDF5",
     b"\x89PNG": "a PNG image",
-    b"\x93NUMPY": "a NumPy array",
+    NPY_MAGIC: "a NumPy array",
     b"SQLite format 3\0": "an SQLite database",
     **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from elmokit.files.lines import ZIP_MAGIC
 from elmokit.files.weights_file import Array, Entry
 from elmokit.system.messages import FormatError, printable
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _OLD_START = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."  # until PyTorch 1.5: a pickled number
-_ZIP_START = b"PK\x03\x04"
 
 
 class TorchFile:
@@ -45,7 +45,7 @@ def _described(tensor: Tensor) -> Entry:
 def looks_like_torch_file(path: Path) -> bool:
     """Whether the file starts like a PyTorch file. Other pickles start differently."""
     with path.open("rb") as file:
-        return file.read(len(_OLD_START)).startswith((_OLD_START, _ZIP_START))
+        return file.read(len(_OLD_START)).startswith((_OLD_START, ZIP_MAGIC))
 
 
 def read_torch_file(path: Path) -> TorchFile:

@@ -13,7 +13,7 @@ from typing import Any
 
 from elmokit.files.hdf5 import SIGNATURE
 from elmokit.files.json import MAX_BYTES, read_json
-from elmokit.files.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chunks
+from elmokit.files.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, ZIP_MAGIC, read_chunks
 from elmokit.files.safetensors import looks_like_safetensors
 from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
 from elmokit.system.messages import FormatError
@@ -139,7 +139,7 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
         return FileKind.SAFETENSORS
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return FileKind.PICKLE
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(ZIP_MAGIC):
         first_name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
         return FileKind.TORCH_ZIP if first_name.endswith(b"/data.pkl") else FileKind.ZIP
     if head.startswith(GZIP_MAGIC):

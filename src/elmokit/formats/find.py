@@ -46,10 +46,10 @@ _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """One slash is enough, because `pathlib.Path` drops the second slash of a URL."""
 DEFAULT_MODEL = "small-en"
 _ADVICE = {
-    "mini-en": "small-en has replaced it; ",
+    DEFAULT_MODEL: "reinstall elmokit, which includes it (in a clone: git pull, then pip install .); ",
     "mini-ko": "install it: pip install 'elmokit[ko]'; ",
 }
-"""What to do about our models that are no longer bundled."""
+"""What to do about our models if they are not installed."""
 FINGERPRINT_DIGITS = 8
 """How many digits of a fingerprint are shown in tables and names of runs."""
 ENTRY_POINTS = "elmokit.models"

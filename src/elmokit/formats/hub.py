@@ -13,13 +13,13 @@ from pathlib import Path
 
 from elmokit.files.downloads import OFFLINE, is_offline
 from elmokit.files.json import read_json
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
+from elmokit.formats.native import CARD_NAME, DICTIONARY_NAME, VOCABULARY_NAME
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, WEIGHTS_NAME
 from elmokit.system.optional import require
 from elmokit.version import __version__
 
 SCHEME = "hf://"
-CARD_NAME = "README.md"
-FILES = (CONFIG_NAME, CARD_NAME, "model.safetensors", "softmax-*.safetensors", "vocabulary.txt", "dictionary.json")
+FILES = (CONFIG_NAME, CARD_NAME, WEIGHTS_NAME, "softmax-*.safetensors", VOCABULARY_NAME, DICTIONARY_NAME)
 """Patterns of the files of the native format."""
 PURPOSE = f"a model on the Hugging Face Hub ({SCHEME}...)"
 

@@ -38,7 +38,7 @@ from elmokit.model.weights import (
     check_shapes,
     fingerprint_of,
 )
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, WEIGHTS_NAME
 from elmokit.system.messages import FormatError, plural, printable, refuse_link_out
 from elmokit.text.spelling import DictionarySpelling
 from elmokit.text.vocabulary import SKIPPED_LINE, Vocabulary
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from elmokit.files.safetensors import Layout, TensorEntry
     from elmokit.files.weights_file import Array
 
-WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
 DICTIONARY_NAME = "dictionary.json"

@@ -20,7 +20,7 @@ METRICS_NAME = "metrics.jsonl"
 HELD_OUT_NAME = "heldout.txt"
 BEST_DIR = "best"
 """Folder of a pretraining run: the model with the lowest perplexity on held-out text."""
-_WEIGHTS_NAME = "model.safetensors"
+WEIGHTS_NAME = "model.safetensors"
 STARTING_NAME = ".starting"
 """Marks a folder while a run is being created; `write_config` removes it."""
 BILM_FORMAT = "elmokit"
@@ -94,13 +94,13 @@ def model_folder(folder: Path) -> Path:
     FormatError for a file of weights that cannot be read.
     """
     best = folder / BEST_DIR
-    if not ((folder / METRICS_NAME).is_file() and (best / _WEIGHTS_NAME).is_file()):
+    if not ((folder / METRICS_NAME).is_file() and (best / WEIGHTS_NAME).is_file()):
         return folder
-    steps = [read_layout(path / _WEIGHTS_NAME).metadata.get("step", "unknown") for path in (best, folder)]
+    steps = [read_layout(path / WEIGHTS_NAME).metadata.get("step", "unknown") for path in (best, folder)]
     if steps[0] != steps[1]:
         warn_caller(
             f"{folder} is a run: using its best weights, {best} (step {steps[0]}); the last ones (step {steps[1]}) are "
-            f"{folder / _WEIGHTS_NAME}"
+            f"{folder / WEIGHTS_NAME}"
         )
     return best
 

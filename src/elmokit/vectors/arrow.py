@@ -25,6 +25,7 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json import parse_json
+from elmokit.files.lines import PARQUET_MAGIC
 from elmokit.system.messages import FormatError, join_names, printable
 from elmokit.system.optional import require
 from elmokit.text.alignment import token_offsets
@@ -33,7 +34,6 @@ from elmokit.vectors.flat import FlatVectors
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
 
-PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1\0\0"
 ABOUT_KEY = b"elmokit"
 GROUP_ROWS = 512

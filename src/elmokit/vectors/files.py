@@ -25,13 +25,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from elmokit.files.hdf5 import SIGNATURE, HDF5File, refusing_damage, write_datasets
-from elmokit.files.lines import read_lines, split_tokens
+from elmokit.files.lines import NPY_MAGIC, PARQUET_MAGIC, ZIP_MAGIC, read_lines, split_tokens
 from elmokit.system.messages import FormatError, first_token
 from elmokit.system.paths import expanded
-from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, write_table
+from elmokit.vectors.arrow import ARROW_MAGIC, TableVectors, write_table
 from elmokit.vectors.flat import (
-    MAGIC,
-    ZIP_MAGIC,
     FlatVectors,
     offsets_path,
     read_npy,
@@ -135,7 +133,7 @@ def write_hdf5(path: Path, stored: FlatVectors) -> None:
 FORMATS = (
     VectorsFormat((".h5", ".hdf5"), SIGNATURE, HDF5Vectors, write_hdf5, recognise=recognise_hdf5),
     VectorsFormat((".npz",), ZIP_MAGIC, read_npz, write_npz, recognise=recognise_npz),
-    VectorsFormat((".npy",), MAGIC, read_npy, start=start_of_npy),
+    VectorsFormat((".npy",), NPY_MAGIC, read_npy, start=start_of_npy),
     VectorsFormat(
         (".safetensors",), b"", read_safetensors, start=start_of_safetensors, recognise=recognise_safetensors
     ),

@@ -23,16 +23,15 @@ from numpy.lib import format as npy
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json import parse_json
+from elmokit.files.lines import ZIP_MAGIC
 from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout, rows_in_parts
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64, Shaped
 
-MAGIC = b"\x93NUMPY"
 NAMES = ("vectors", "offsets", "about")
 MAX_ABOUT_BYTES = 400_000  # NumPy uses four per character
-ZIP_MAGIC = b"PK\x03\x04"
 _LOCAL_HEADER_BYTES = 30  # before the name of an entry
 _NPY_DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 _ZIP_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError)

@@ -13,7 +13,7 @@ from elmokit.analysis.polysemes import LISTS, language_of, members_of, read_poly
 from elmokit.analysis.polysemy import measure_senses, occurrence_vectors, principal_plane
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import write_text
-from elmokit.formats.find import DEFAULT_MODEL, bundled_models, model_name
+from elmokit.formats.find import DEFAULT_MODEL, model_name
 from elmokit.system.markdown import aligned_table
 
 if TYPE_CHECKING:
@@ -51,11 +51,6 @@ def run(html_path: Path, *, model: str | None = None) -> None:
     """
     if html_path.is_file() and TITLE not in html_path.read_bytes()[:1024]:
         raise FileExistsError(f"{html_path} exists and is not a page of the demo; choose another name (--html)")
-    if model is None and DEFAULT_MODEL not in bundled_models():
-        raise FileNotFoundError(
-            f"the demo needs the bundled model {DEFAULT_MODEL!r}, which this installation lacks: reinstall elmokit "
-            "(in a clone: git pull, then pip install .)"
-        )
     elmo = Elmo.from_pretrained(model or DEFAULT_MODEL)
     language = language_of(elmo.vocabulary)
     uses = read_polysemes(LISTS[language])
