@@ -10,9 +10,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.options import Parser, check_model, given, layer_choice, open_elmo, open_output, text_output
+from elmokit.cli.options import Parser, check_model, given, open_elmo, open_output, text_output
 from elmokit.system.markdown import aligned_table
 from elmokit.system.messages import printable
+from elmokit.text.corpora.cells import layer_choice
 
 if TYPE_CHECKING:
     from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange, WordChange

@@ -13,7 +13,6 @@ from elmokit.system.messages import did_you_mean, printable
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.encoding import Layers
 
 T = TypeVar("T")
 MAX_SHOWN = 2000  # characters of a message
@@ -70,16 +69,6 @@ class Parser(argparse.ArgumentParser):
 
     def add_flag(self, name: str, text: str) -> None:
         self.add_argument(name, action="store_true", help=text)
-
-
-def layer_choice(text: str) -> Layers:
-    """Parse the value of `--layers`. Elmo.encode refuses wrong names and numbers."""
-    from elmokit.text.corpora.cells import numbers_between_commas, whole_number
-
-    weights, number = numbers_between_commas(text), whole_number(text)
-    if weights is not None:
-        return weights
-    return text if number is None else number  # type: ignore[return-value]
 
 
 def text_output(name: str) -> Path:

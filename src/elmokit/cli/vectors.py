@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from elmokit.cli.options import Parser, check_model, check_option, given, layer_choice, open_elmo
+from elmokit.cli.options import Parser, check_model, check_option, given, open_elmo
 from elmokit.system.messages import plural, printable
+from elmokit.text.corpora.cells import layer_choice
 
 
 def add_embed(parser: Parser) -> None:

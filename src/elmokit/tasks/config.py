@@ -10,7 +10,7 @@ from typing import Any
 
 from elmokit.runs.settings import change_settings, check_bounds, check_choices, check_known
 from elmokit.system.paths import expanded
-from elmokit.text.corpora.cells import numbers_between_commas, whole_number
+from elmokit.text.corpora.cells import layer_choice
 
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16
@@ -48,8 +48,7 @@ class ElmoInput:
 
     def __post_init__(self) -> None:
         check_choices(self, {"position": POSITIONS}, prefix="elmo.")
-        numbers = whole_number(self.layers), numbers_between_commas(self.layers)
-        if self.layers not in ("mix", "top", "average") and numbers == (None, None):
+        if layer_choice(self.layers) == self.layers and self.layers not in ("mix", "top", "average"):
             raise ValueError(
                 f"elmo.layers is {self.layers!r}; expected mix, top, average, a number, or a weight for each layer, "
                 "with commas between them"

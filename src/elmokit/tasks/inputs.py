@@ -23,7 +23,7 @@ from elmokit.layers.char_encoder import CharEncoder
 from elmokit.system.messages import FormatError
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.characters import character_ids
-from elmokit.text.corpora.cells import numbers_between_commas
+from elmokit.text.corpora.cells import layer_choice
 from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:
@@ -154,13 +154,12 @@ class _CharacterCNN(nn.Module):
 
 
 def _new_embedding(config: ElmoInput, layers: VectorSource | BiLM) -> ElmoEmbedding:
-    choice = int(config.layers) if config.layers.isdecimal() else numbers_between_commas(config.layers)
     embedding = ElmoEmbedding(
         layers,
         num_mixes=len(config.positions),
         dropout_rate=config.dropout_rate,
         layer_norm=config.layer_norm,
-        layers=cast("LayerChoice", config.layers if choice is None else choice),
+        layers=cast("LayerChoice", layer_choice(config.layers)),
         rescale=config.rescale,
         penalty_factor=config.penalty,
         encode_distinct=False,  # keeps the order of sums, so runs that train the biLM stay the same bit by bit

@@ -1,4 +1,6 @@
-"""Read the cells and tokens of corpora: whole numbers and Penn Treebank spellings."""
+"""Read the cells and tokens of corpora (whole numbers, Penn Treebank spellings), and choices of layers."""
+
+from contextlib import suppress
 
 TREEBANK_MARKS = {
     "-LRB-": "(",
@@ -24,12 +26,13 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= 9 else None
 
 
-def numbers_between_commas(text: str) -> list[float] | None:
-    """The numbers of a text such as `0.1,0.3,0.6`; None for any other text, and for a single number."""
-    try:
-        return [float(number) for number in text.split(",")] if "," in text else None
-    except ValueError:
-        return None
+def layer_choice(text: str) -> str | int | list[float]:
+    """A choice of layers as users write it: the number of a layer, weights such as `0.1,0.3,0.6`, or else the text."""
+    if "," in text:
+        with suppress(ValueError):
+            return [float(weight) for weight in text.split(",")]
+    number = whole_number(text)
+    return text if number is None else number
 
 
 def plain_token(token: str) -> str:
