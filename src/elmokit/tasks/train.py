@@ -241,9 +241,8 @@ def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None
     epoch, had_ended = loop.progress.epoch, loop.progress.stopped_by(loop.config) is not None
     keep_records(log, lambda record: record.integer("epoch") <= epoch and (had_ended or "result" not in record.values))
     loop.run()
-    if _results(log) and not examples.test:
-        if had_ended:
-            print(f"the run in {loop.run_dir} has ended already; its scores are in {log}", file=sys.stderr, flush=True)
+    if had_ended and _results(log) and not examples.test:
+        print(f"the run in {loop.run_dir} has ended already; its scores are in {log}", file=sys.stderr, flush=True)
         return
     loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
     test = {name: loop.scores(part, label=printable(name)) for name, part in examples.test.items()}
