@@ -114,7 +114,7 @@ def test_a_score_of_roles_counted_by_hand():
         gold="     (A0* *) (R-A0*) (V*) (A1* *) (AM-TMP*)",
         predicted="(A0* *) (A0*)   (V*) (A1*) *  (AM-LOC*)",
     )
-    assert result.by_role == {
+    assert result.by_label == {
         "A0": matches(1, 2, 1),
         "A1": matches(0, 1, 1),
         "AM-LOC": matches(0, 1, 0),
@@ -123,7 +123,7 @@ def test_a_score_of_roles_counted_by_hand():
         "V": matches(1, 1, 1),
     }
     assert result.overall == matches(1, 4, 4)
-    assert (result.num_predicates, result.num_perfect) == (1, 0)
+    assert result.perfect == Accuracy(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ def test_a_discontinuous_argument_matches_piece_by_piece(predicted: str, overall
 
 def test_the_predicate_is_left_out_with_its_continuation_and_predicates_are_compared_one_by_one():
     result = score(gold="(V*) (A1*) (C-V*)", predicted="(V*) (A1*) *")
-    assert result.by_role == {"A1": matches(1, 1, 1), "V": matches(0, 1, 1)}
+    assert result.by_label == {"A1": matches(1, 1, 1), "V": matches(0, 1, 1)}
     assert result.overall == matches(1, 1, 1)
-    assert result.num_perfect == 1
+    assert result.perfect == Accuracy(1, 1)
     few, many = "(V*) (A1*) *", "(V*) (A1*) (A0*)"
-    assert score(gold=few, predicted=many).num_perfect == score(gold=many, predicted=few).num_perfect == 0
+    assert score(gold=few, predicted=many).perfect == score(gold=many, predicted=few).perfect == Accuracy(0, 1)
     result = score_roles(gold=[["B-V", "B-A1"], ["B-A0", "B-V"]], predicted=[["B-V", "B-A1"], ["O", "O"]])
     assert result.overall == matches(1, 1, 2)  # the arguments of a predicate that is not found are missed
-    assert (result.num_predicates, result.num_perfect) == (2, 1)
+    assert result.perfect == Accuracy(1, 2)
     with pytest.raises(ValueError, match="0 predictions for 1 predicates; expected one for each predicate"):
         score_roles(gold=[["B-V"]], predicted=[])
 

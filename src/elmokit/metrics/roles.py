@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from elmokit.metrics.score import Score, scores_by_label
+from elmokit.metrics.score import Accuracy, Score, scores_by_label
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
 
@@ -27,17 +27,15 @@ class Argument:
 class RoleScore:
     """Scores of semantic roles."""
 
-    by_role: dict[str, Score] = field(default_factory=dict[str, Score])
+    by_label: dict[str, Score]
     """Score of each role, including V; R-X is a separate role, whereas C-X is part of X."""
-    num_predicates: int = 0
-    """Number of gold predicates."""
-    num_perfect: int = 0
-    """Number of gold predicates whose arguments, apart from V, are all correct."""
+    perfect: Accuracy
+    """Share of the gold predicates whose arguments, apart from V, are all correct."""
 
     @property
     def overall(self) -> Score:
         """Micro-average over all roles except V."""
-        return sum((score for role, score in self.by_role.items() if role != _PREDICATE), Score())
+        return sum((score for role, score in self.by_label.items() if role != _PREDICATE), Score())
 
 
 def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> RoleScore:
@@ -50,8 +48,8 @@ def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
         raise ValueError(f"{len(predicted)} predictions for {len(gold)} predicates; expected one for each predicate")
     true, found = _items(gold), _items(predicted)
     imperfect = {number for role, number, _ in true ^ found if role != _PREDICATE}
-    by_role = scores_by_label(gold=true, predicted=found)
-    return RoleScore(by_role, num_predicates=len(gold), num_perfect=len(gold) - len(imperfect))
+    by_label = scores_by_label(gold=true, predicted=found)
+    return RoleScore(by_label, Accuracy(len(gold) - len(imperfect), len(gold)))
 
 
 def _items(predicates: Sequence[Sequence[str]]) -> set[tuple[str, int, Argument]]:

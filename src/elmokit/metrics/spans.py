@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from elmokit.metrics.score import Accuracy, Score, scores_by_label
 from elmokit.system.messages import first_token
@@ -28,8 +28,8 @@ class Span:
 class SpanScore:
     """Scores of spans."""
 
-    by_label: dict[str, Score] = field(default_factory=dict[str, Score])
-    tokens: Accuracy = field(default_factory=Accuracy)
+    by_label: dict[str, Score]
+    tokens: Accuracy
     """Accuracy of the tags themselves."""
 
     @property

@@ -25,6 +25,8 @@ from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
+    from elmokit.metrics.roles import RoleScore
+    from elmokit.metrics.spans import SpanScore
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
@@ -195,9 +197,9 @@ class SpanTask(Task[E, P]):
         return list(dict.fromkeys(re.sub("^[BILU]-", "", tag) for tag in symbols if tag != "O"))
 
 
-def span_scores(overall: Score, by_label: Mapping[str, Score], **others: float) -> dict[str, float]:
+def span_scores(score: SpanScore | RoleScore, **others: float) -> dict[str, float]:
     """The overall scores of spans, other scores, and the F1 of each label, by name."""
-    of_labels = {f"f1_{label}": score.f1 for label, score in by_label.items()}
+    overall, of_labels = score.overall, {f"f1_{label}": each.f1 for label, each in score.by_label.items()}
     return {"f1": overall.f1, "precision": overall.precision, "recall": overall.recall, **others, **of_labels}
 
 

@@ -285,7 +285,7 @@ class NamedEntities(SpanTask[TaggedSentence, list[str]]):
         gold = [example.written or example.tags for example in examples]
         scheme = tagging_scheme(gold)
         result = score_spans(gold=gold, predicted=[_in_scheme(tags, scheme) for tags in predictions])
-        return span_scores(result.overall, result.by_label, token_accuracy=result.tokens.percent)
+        return span_scores(result, token_accuracy=result.tokens.percent)
 
     def from_json(self, fields: Mapping[str, Any]) -> TaggedSentence:
         """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`, or both."""

@@ -327,8 +327,7 @@ class SemanticRoles(SpanTask[PredicateInSentence, list[str]]):
     def score(self, examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
         """The overall scores of srl-eval, and the F1 of each role."""
         result = score_roles(gold=[example.tags for example in examples], predicted=predictions)
-        perfect = 100 * result.num_perfect / max(result.num_predicates, 1)
-        return span_scores(result.overall, result.by_role, perfect=perfect)
+        return span_scores(result, perfect=result.perfect.percent)
 
     def from_json(self, fields: Mapping[str, Any]) -> PredicateInSentence:
         """Read `{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`.
