@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +20,7 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry
-from elmokit.system.messages import FormatError, printable, readable_bytes
+from elmokit.system.messages import FormatError, as_format_error, readable_bytes
 
 
 class _H5py:
@@ -35,6 +34,7 @@ h5py: Any = _H5py()
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""
+refusing_damage = partial(as_format_error, errors=_DAMAGE)
 _FLOATS = ("float16", "float32", "float64")
 _HARD_LINK = 0  # the ordinary link; others lead elsewhere in the file, or into another file
 
@@ -192,14 +192,3 @@ class _FailsafeFile(io.FileIO):
         except OSError as error:
             self.error = self.error or error
             return size or 0
-
-
-@contextmanager
-def refusing_damage(path: Path, reason: str, *, part: str | None = None) -> Generator[None]:
-    """Turn the errors that h5py raises for damaged files into FormatError."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except _DAMAGE as error:
-        raise FormatError(path, f"{reason}: {printable(str(error))}", part=part) from error

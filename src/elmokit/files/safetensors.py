@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from elmokit.files.atomic import atomic_write
 from elmokit.files.weights_file import give_back, require_finite
 from elmokit.system.messages import FormatError, printable, readable_bytes
+from elmokit.system.paths import first_bytes
 
 if TYPE_CHECKING:
     from jaxtyping import Shaped
@@ -64,8 +65,7 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
-    with path.open("rb") as file:
-        header_bytes = int.from_bytes(file.read(8), "little")
+    header_bytes = int.from_bytes(first_bytes(path, 8), "little")
     if header_bytes > MAX_HEADER_BYTES:
         sizes = f"its header would have {readable_bytes(header_bytes)}; at most {readable_bytes(MAX_HEADER_BYTES)}"
         raise FormatError(path, f"is not a safetensors file: {sizes} are read")

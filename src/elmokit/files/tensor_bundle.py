@@ -16,7 +16,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from elmokit.files.weights_file import Array, Entry
-from elmokit.system.messages import FormatError, readable_bytes
+from elmokit.system.messages import FormatError, as_format_error, readable_bytes
+from elmokit.system.paths import first_bytes
 
 INDEX_ENDING = ".index"
 _OTHER_ENDING = re.compile(r"\.(meta|data-\d{5}-of-\d{5})\Z")
@@ -35,17 +36,14 @@ class TensorBundle:
         self.path = index
         self.entries: dict[str, Entry] = {}
         self._places: dict[str, tuple[Path, int]] = {}
-        try:
+        reason = "is damaged, or not the index of a checkpoint"
+        with as_format_error(index, reason, errors=(LookupError, TypeError, ValueError)):
             (_, header), *variables = read_table(index.read_bytes())
             for key, message in variables:
                 if (name := key.decode()).startswith(root):
                     self._add(name.removeprefix(root), message, num_shards=_number(header, 1))
             if _number(header, 2):
                 raise FormatError(index, "comes from a big-endian machine, which is not supported")
-        except FormatError:
-            raise
-        except (LookupError, TypeError, ValueError) as error:
-            raise FormatError(index, f"is damaged, or not the index of a checkpoint: {error}") from error
         self.files: Final = sorted({path for path, _ in self._places.values()})
 
     def read(self, name: str) -> Array:
@@ -78,8 +76,7 @@ def latest_index(indices: list[Path], listing: Path | None) -> Path:
     TensorFlow writes an absolute path on the machine that trained, so only the name of the file counts.
     """
     if listing is not None:
-        with listing.open("rb") as file:
-            head = file.read(10_000).decode("utf-8", "replace")
+        head = first_bytes(listing, 10_000).decode("utf-8", "replace")
         for path in re.findall(r'^\s*model_checkpoint_path\s*:\s*"?(.*?)"?\s*$', head, re.MULTILINE):
             name = os.path.basename(path.replace("\\", "/"))
             if named := [index for index in indices if index.name == name + INDEX_ENDING]:

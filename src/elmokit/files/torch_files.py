@@ -16,6 +16,7 @@ import numpy as np
 from elmokit.files.lines import ZIP_MAGIC
 from elmokit.files.weights_file import Array, Entry
 from elmokit.system.messages import FormatError, printable
+from elmokit.system.paths import first_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,8 +45,7 @@ def _described(tensor: Tensor) -> Entry:
 
 def looks_like_torch_file(path: Path) -> bool:
     """Whether the file starts like a PyTorch file. Other pickles start differently."""
-    with path.open("rb") as file:
-        return file.read(len(_OLD_START)).startswith((_OLD_START, ZIP_MAGIC))
+    return first_bytes(path, len(_OLD_START)).startswith((_OLD_START, ZIP_MAGIC))
 
 
 def read_torch_file(path: Path) -> TorchFile:

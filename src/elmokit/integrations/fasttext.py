@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.messages import FormatError, first_token
+from elmokit.system.messages import FormatError, as_format_error, first_token
+from elmokit.system.paths import first_bytes
 from elmokit.text.word_vectors import MAX_DIM, MAX_WORD_BYTES
 
 if TYPE_CHECKING:
@@ -99,18 +100,13 @@ def hash_of(ngram: str) -> int:
 
 def looks_like_fasttext(path: Path) -> bool:
     """Whether the file starts with the magic number of fastText."""
-    with path.open("rb") as file:
-        return file.read(4) == struct.pack("<i", _MAGIC)
+    return first_bytes(path, 4) == struct.pack("<i", _MAGIC)
 
 
 def read_fasttext(path: Path) -> FastText:
     """Open a model. Raises OSError, and FormatError, naming the file, if it is damaged or compressed."""
-    try:
+    with as_format_error(path, "is damaged or cut short", errors=(struct.error, ValueError)):
         return _read(path)
-    except FormatError:
-        raise
-    except (struct.error, ValueError) as error:
-        raise FormatError(path, f"is damaged or cut short: {error}") from error
 
 
 def _read(path: Path) -> FastText:

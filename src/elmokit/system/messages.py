@@ -5,7 +5,8 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
@@ -28,6 +29,19 @@ class FormatError(ValueError):
     def __init__(self, where: str | Path, reason: str, *, part: str | None = None) -> None:
         reason = printable(reason, limit=_MAX_REASON)
         super().__init__(f"{where}: {reason}" if part is None else f"{where}: {printable(part)}: {reason}")
+
+
+@contextmanager
+def as_format_error(
+    path: Path, reason: str, *, errors: tuple[type[Exception], ...], part: str | None = None
+) -> Generator[None]:
+    """Turn the errors that a library raises for damaged files into FormatError."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except errors as error:
+        raise FormatError(path, f"{reason}: {printable(str(error))}", part=part) from error
 
 
 def leads_out(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Paths that start with `~`, digests of files, and the folder and size limit of caches."""
+"""Paths that start with `~`, digests and first bytes of files, and the folder and size limit of caches."""
 
 import hashlib
 import math
@@ -49,6 +49,12 @@ def file_digest(path: Path, algorithm: str = "blake2b") -> bytes:
     """Digest of a file's contents; `algorithm` is a name that hashlib knows. Raises OSError if reading fails."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).digest()
+
+
+def first_bytes(path: Path, num_bytes: int) -> bytes:
+    """The first bytes of a file. Raises OSError if reading fails."""
+    with path.open("rb") as file:
+        return file.read(num_bytes)
 
 
 def default_cache() -> Path:

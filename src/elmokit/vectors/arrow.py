@@ -28,6 +28,7 @@ from elmokit.files.json import parse_json
 from elmokit.files.lines import PARQUET_MAGIC
 from elmokit.system.messages import FormatError, join_names, printable
 from elmokit.system.optional import require
+from elmokit.system.paths import first_bytes
 from elmokit.text.alignment import token_offsets
 from elmokit.vectors.flat import FlatVectors
 
@@ -174,7 +175,7 @@ class Groups:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._is_arrow = _start(path) == ARROW_MAGIC
+        self._is_arrow = first_bytes(path, len(ARROW_MAGIC)) == ARROW_MAGIC
         self.kind = "record batch" if self._is_arrow else "row group"
         with refused(path):
             if self._is_arrow:
@@ -204,12 +205,9 @@ class Groups:
 
 def is_table(path: Path) -> bool:
     """Whether the file is a Parquet or Arrow file, by its first bytes."""
-    return path.is_file() and _start(path).startswith((PARQUET_MAGIC, ARROW_MAGIC))  # opening a pipe would block
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(len(ARROW_MAGIC))
+    if not path.is_file():  # opening a pipe would block
+        return False
+    return first_bytes(path, len(ARROW_MAGIC)).startswith((PARQUET_MAGIC, ARROW_MAGIC))
 
 
 def pyarrow_module(name: str) -> Any:

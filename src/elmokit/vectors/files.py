@@ -27,7 +27,7 @@ import numpy as np
 from elmokit.files.hdf5 import SIGNATURE, HDF5File, refusing_damage, write_datasets
 from elmokit.files.lines import NPY_MAGIC, PARQUET_MAGIC, ZIP_MAGIC, read_lines, split_tokens
 from elmokit.system.messages import FormatError, first_token
-from elmokit.system.paths import expanded
+from elmokit.system.paths import expanded, first_bytes
 from elmokit.vectors.arrow import ARROW_MAGIC, TableVectors, write_table
 from elmokit.vectors.flat import (
     FlatVectors,
@@ -158,7 +158,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
     endings = ", ".join(ending for ending, known in BY_ENDING.items() if known.read is not None)
     if layout is None:
         by_name = "; its datasets are not numbered from 0, perhaps named after sentences: read them with h5py"
-        hint = by_name if _start(path).startswith(SIGNATURE) else ""
+        hint = by_name if first_bytes(path, len(SIGNATURE)) == SIGNATURE else ""
         raise FormatError(path, f"holds no vectors; expected a file of `elmokit embed` ({endings}){hint}")
     if layout.read is None:
         raise FormatError(path, f"is a table for other programs, such as R and pandas; load_vectors reads {endings}")
@@ -246,14 +246,9 @@ def recognise(path: str | Path) -> VectorsFormat | None:
     path = expanded(path)
     if not path.is_file():
         return None
-    start = _start(path)
+    start = first_bytes(path, _START_BYTES)
     may_be = (layout for layout in FORMATS if start.startswith(layout.magic))
     return next((layout for layout in may_be if layout.recognise is None or layout.recognise(path, start)), None)
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_START_BYTES)
 
 
 def format_to_write(path: Path) -> VectorsFormat:
