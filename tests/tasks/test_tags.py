@@ -53,9 +53,25 @@ def test_reads_the_last_of_other_columns(write):
         TaggedWords(["It", "ran"], ["PRON", "VERB"]),
         TaggedWords(["Yes"], ["INTJ"]),
     ]
-    for text, message in (("", "has no sentence"), ("a\n", "line 1: there is one column"), ("# x\n1\ta\n", "line 2: ")):
+    for text, message in (
+        ("", "has no sentence"),
+        ("a\n", "line 1: there is one column"),
+        ("# text = x\n1\ta\tb\n", "line 2: 3 columns; this CoNLL-U"),
+    ):
         with pytest.raises(ValueError, match=message):
             read(write(text), "upos")
+
+
+@pytest.mark.parametrize("comment", ["#sent_id=1", "#sent_id = 1", "# sent 0", "#", "# ", "#gloss\tx", "# x\ty"])
+def test_comments_do_not_decide_whether_a_file_is_conllu(write, comment: str):
+    rows = "\t".join(["1", "Sì", "sì", "INTJ", *"______"]) + "\n"
+    (sentence,) = read_tagged_words(write(f"{comment}\n{rows}"), column="upos")
+    assert (sentence.tokens, sentence.tags) == (["Sì"], ["INTJ"])
+    if "\t" not in comment:  # otherwise it has as many cells as a token
+        assert list(read_tagged_words(write(f"{comment}\nsì\tA\n\n{comment}\nno\tB\n"), column="upos")) == [
+            TaggedWords(["sì"], ["A"]),
+            TaggedWords(["no"], ["B"]),
+        ]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +90,33 @@ def test_writes_the_file_with_the_predicted_tags(write, column: str, tags: list[
     assert ["\t".join(line.split("\t")[3:6]) for line in words] == rows
     assert [*map(str.split, after.splitlines())][:3] == [*map(str.split, before.splitlines())][:3]
     assert read(write(after), column) == [tags]
+
+
+def test_comments_that_a_blank_line_separates_are_written_too_and_what_is_left_out_is_counted(write):
+    word = "\t".join(["1", "Sì", *"________"])
+    path = write(f"# newdoc id = a\n\n# x\n{word}\n\n# y\n{word.replace('1', '1.1')}\n\n{word}\n\n# end\n")
+    with pytest.warns(UserWarning, match="without a word are left out, such as '# y': 3 lines in all"):
+        first, second = read_tagged_words(path, column="upos")
+    written = next(TASK.to_text([(first, WordTags("upos", ["A"], []))]))
+    assert written.startswith("# newdoc id = a\n# x\n1\tSì\t")
+    assert first.document == second.document == f"{path} a"
+
+
+@pytest.mark.parametrize(("text", "kept"), [("Dov'è  la\u00a0casa?", True), ("Dove la casa?", False), ("", False)])
+def test_the_text_of_a_comment_is_the_text_of_its_words(write, text: str, kept: bool):
+    words = ["Dov'", "è", "la", "casa", "?"]
+    rows = "".join("\t".join([str(number), word, *"________"]) + "\n" for number, word in enumerate(words, start=1))
+    (sentence,) = read_tagged_words(write(f"# text = {text}\n{rows}"), column="Case")
+    assert TASK.result(sentence, WordTags("Case", ["_"] * 5, [])).text == (text if kept else " ".join(words))
+
+
+def test_lemmas_in_the_last_column_are_warned_of(write):
+    rows = [f"word{number}\tT{number % 9}\tw{number * 3 // 4}" for number in range(600)]
+    sentences = ["\n".join(rows[start : start + 10]) + "\n" for start in range(0, 600, 10)]
+    with pytest.warns(UserWarning, match="last of 3 columns .* 375 different values in 500 words.* cut -f 1,2"):
+        list(read_tagged_words(write("\n".join(sentences)), column="upos"))
+    tags = "\n".join("\t".join(row.split("\t")[:2]) for row in "\n".join(sentences).split("\n"))
+    list(read_tagged_words(write(tags), column="upos"))
 
 
 def test_words_with_learnt_vectors_are_scored_apart():
@@ -98,3 +141,4 @@ def test_finds_treebanks_and_refuses_other_columns(tmp_path: Path):
     assert find_task("pos") is TASK
     with pytest.raises(ValueError, match="column is 'lemma'; expected upos, xpos, or the name of a feature"):
         task_recipe("tags", "cpu", ["column=lemma"])
+    assert TagsConfig(column="XPOS").column == "xpos"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from elmokit.files.json import json_lines, picked
-from elmokit.files.lines import lines_and_first
+from elmokit.files.lines import read_lines, with_head
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.runs.settings import check_bounds
 from elmokit.system.messages import first_token, warn_caller
@@ -72,17 +72,17 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
     """Read a file one document (in CoNLL-2012, one part of a document) at a time.
 
     A file that begins with `{` is JSON lines with `doc_key`, `sentences`, `speakers` and `clusters`, as in e2e-coref. A
-    file that begins with a comment `# ` or a row of ten columns is CoNLL-U with `Entity=` in its last column, as in
-    CorefUD. Anything else is CoNLL-2012; its tokens become plain (`plain_token`).
+    file whose first line after comments has ten columns is CoNLL-U with `Entity=` in its last column, as in CorefUD.
+    Anything else is CoNLL-2012; its tokens become plain (`plain_token`).
     Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair, other text
     instead of brackets, mentions outside their document, and documents that are empty or do not end. Warns if a tenth
     of the sentences are very long, and about discontinuous mentions, which are left out.
     """
     name = os.fspath(path)
-    lines, first = lines_and_first(path)
-    if first.startswith("{"):
+    lines, head = with_head(read_lines(path), num_lines=1)
+    if head and head[0].startswith("{"):
         documents = _of_json_lines(lines, name)
-    elif conllu.is_conllu(first):
+    elif conllu.is_conllu(head):
         documents = _of_corefud(lines, name)
     else:
         documents = _of_conll2012(lines, name)

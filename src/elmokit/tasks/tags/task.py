@@ -11,11 +11,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from elmokit.files.lines import lines_and_first
+from elmokit.files.lines import read_lines, with_head
 from elmokit.metrics.score import Accuracy
+from elmokit.system.messages import warn_caller
 from elmokit.system.paths import expanded
 from elmokit.tasks.config import (
     ElmoInput,
@@ -30,13 +32,14 @@ from elmokit.tasks.config import (
 )
 from elmokit.tasks.task import Passage, Prediction, Reading, Task, find_splits, sentence_of, shortened
 from elmokit.text.corpora import conllu
-from elmokit.text.corpora.columns import column_sentences, with_words_first, without_documents
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first, without_documents
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import WordTags
 
 _UD_TRAIN = "*-ud-train.conllu"
 _NONE = "_"
+_SENTENCES_LOOKED_AT = 50
 _COLUMN = re.compile(r"upos|xpos|[A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?")
 
 
@@ -56,7 +59,7 @@ class TaggedWords:
 
 
 def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[TaggedWords]:
-    """Read CoNLL-U, if the file begins with a comment or a row of ten columns, and columns otherwise.
+    """Read CoNLL-U, if the first line that is not a comment has ten columns, and other columns otherwise.
 
     column: for CoNLL-U, `upos`, `xpos`, or the name of a feature. A word without the feature has the tag `_`. Ranges of
         words (`1-2`) and empty nodes (`2.1`) are left out. In other files, the last column is read.
@@ -64,8 +67,8 @@ def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[
     of the sentences are very long.
     """
     name = os.fspath(path)
-    lines, first = lines_and_first(path)
-    sentences = _of_conllu(lines, column, name=name) if conllu.is_conllu(first) else _of_columns(lines, name=name)
+    lines, head = with_head(read_lines(path), num_lines=1)
+    sentences = _of_conllu(lines, column, name=name) if conllu.is_conllu(head) else _of_columns(lines, name=name)
     expected = "CoNLL-U, or a word and its tag on each line"
     yield from without_documents(sentences, lambda each: [each.tokens], name=name, expected=expected)
 
@@ -78,14 +81,36 @@ def _of_conllu(lines: Iterable[str], column: str, *, name: str) -> Iterator[Tagg
         tags = [tag_of(row, column) for row in sentence.words]
         is_tagged = column not in conllu.COLUMNS or _NONE not in tags
         words = [row[conllu.FORM] for row in sentence.words]
-        yield TaggedWords(words, tags if is_tagged else [], sentence, document=document)
+        text = sentence.comment("text")
+        is_same = text is not None and "".join(text.split()) == "".join("".join(words).split())
+        yield TaggedWords(words, tags if is_tagged else [], sentence, text if is_same else None, document)
 
 
 def _of_columns(lines: Iterable[str], *, name: str) -> Iterator[TaggedWords]:
-    for sentence in with_words_first(column_sentences(lines, name=name)):
+    sentences = with_words_first(column_sentences(lines, name=name))
+    head = list(islice(sentences, _SENTENCES_LOOKED_AT))
+    _warn_of_lemmas(head, name=name)
+    for sentence in chain(head, sentences):
         if sentence.num_columns < 2:
             raise ValueError(f"{sentence.line(0)}: there is one column; expected a word and its tag, or CoNLL-U")
         yield TaggedWords(sentence.column(0), sentence.column(-1))
+
+
+def _warn_of_lemmas(sentences: Sequence[ColumnSentence], *, name: str) -> None:
+    """Warn if the last of several columns has nearly as many different values as the words (lemmas, as in TreeTagger).
+
+    In the first 300 to 1,000 words of seven treebanks, lemmas have at least 0.68 times as many values, features and
+    tags up to 0.67 times (300 words) or 0.58 times (1,000 words).
+    """
+    words = [word for sentence in sentences for word in sentence.column(0)]
+    tags = [tag for sentence in sentences for tag in sentence.column(-1)]
+    num_columns = max((sentence.num_columns for sentence in sentences), default=0)
+    if num_columns > 2 and len(words) >= 300 and len({*tags}) > 0.67 * len({*words}):
+        warn_caller(
+            f"{name}: the last of {num_columns} columns is read as the tag, but it has {len({*tags}):,} different "
+            f"values in {len(words):,} words, as lemmas do; write the words and tags to another file, for example with "
+            "cut -f 1,2"
+        )
 
 
 def tag_of(row: Sequence[str], column: str) -> str:
@@ -124,6 +149,8 @@ class TagsConfig(TaggerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.column in ("UPOS", "XPOS"):
+            object.__setattr__(self, "column", self.column.lower())
         if not _COLUMN.fullmatch(self.column):
             raise ValueError(f"column is {self.column!r}; expected upos, xpos, or the name of a feature, such as Case")
 

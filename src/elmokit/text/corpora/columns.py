@@ -52,30 +52,30 @@ def column_sentences(
     """Sentences from lines of columns; a line whose first cell is `separator` counts as blank.
 
     Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Lines that begin with `#` before the
-    first token of a sentence are comments, unless they have as many cells as the tokens.
+    first token of a sentence are comments, unless they have as many cells as the tokens, separated in the same way.
     empty_last: what an empty last cell means; None refuses it.
     """
     rows: list[list[str]] = []
-    comments: list[list[str]] = []
+    comments: list[str] = []
     document = 0
     for number, line in enumerate(chain(lines, [""]), start=first_line):
         cells = _cells(line)
         if not cells or cells[0] == separator:
-            rows = rows or comments
+            rows = rows or [*map(_cells, comments)]
             if rows:
                 yield ColumnSentence(name, number - len(rows), rows, document)
             rows, comments, document = [], [], document + bool(cells)
             continue
         if not rows and line.startswith("#"):
-            comments = [] if _COMMENT.match(line) else [*comments, cells]
+            comments = [] if _COMMENT.match(line) else [*comments, line]
             continue
         if cells[-1] == "" and empty_last is not None:
             cells[-1] = empty_last
         if "" in cells:
             raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {first_token(line)}")
         if not rows:  # lines directly above with as many cells are tokens, not comments
-            while len(rows) < len(comments) and len(comments[-1 - len(rows)]) == len(cells):
-                rows.insert(0, comments[-1 - len(rows)])
+            while comments and ("\t" in comments[-1]) == ("\t" in line) and len(_cells(comments[-1])) == len(cells):
+                rows.insert(0, _cells(comments.pop()))
         if rows and len(cells) != len(rows[0]):
             comment = "; remove it if it is a comment, all of them with grep -v '^#'" if line.startswith("#") else ""
             raise ValueError(

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from elmokit.system.messages import first_token
+from elmokit.system.messages import first_token, plural, printable, warn_caller
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 FORM, FEATS, MISC = (COLUMNS.index(name) for name in ("form", "feats", "misc"))
 PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
 """The first line of CoNLL-U Plus, with the names of its columns."""
 _ID = re.compile(r"[0-9]+(?:([-.])[0-9]+)?")
+_OF_CONLLU = re.compile(r"#\s*(?:sent_id|text|newdoc|newpar|global)\b")
+"""A comment of CoNLL-U. Other files of columns may have comments, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,25 @@ class ConlluSentence:
     """The rows of words."""
 
     def comment(self, key: str) -> str | None:
-        """The value of a comment `# key = value`; None without one."""
-        pairs = (comment.lstrip("# ").partition("=") for comment in self.comments)
+        """The value of the last comment `# key = value`; None without one."""
+        pairs = (comment.lstrip("# ").partition("=") for comment in reversed(self.comments))
         return next((value.strip() for name, _, value in pairs if name.strip() == key), None)
 
 
-def is_conllu(first_line: str) -> bool:
-    """Whether a file begins like CoNLL-U: with a comment or a row of ten columns."""
-    return first_line.startswith("# ") or first_line.count("\t") == len(COLUMNS) - 1
+def is_conllu(head: Sequence[str]) -> bool:
+    """Whether a file has at least two of these: an id in its first row, ten columns there, a comment of CoNLL-U above.
+
+    If only one is missing, the file is damaged CoNLL-U.
+    head: the first lines, up to the first one that is not a comment, without blank lines.
+    """
+    cells = head[-1].split("\t") if head else []
+    is_numbered = len(cells) > 2 and _ID.fullmatch(cells[0]) is not None
+    is_commented = any(map(_OF_CONLLU.match, head))
+    return is_numbered + (len(cells) == len(COLUMNS)) + is_commented >= 2
 
 
 def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[ConlluSentence]:
-    """The sentences of a file that have words.
+    """The sentences of a file that have words. Warns about comments and empty nodes that belong to no sentence.
 
     columns: the names of the columns. A file without ids may contain the token `#`. In a file with one column, a row is
         a token, perhaps with spaces.
@@ -48,6 +57,7 @@ def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COL
     comments: list[str] = []
     rows: list[list[str]] = []
     words: list[list[str]] = []
+    left_out: list[str] = []
     for number, line in enumerate(chain(lines, [""]), start=1):
         if comment.match(line):
             if rows:
@@ -61,7 +71,17 @@ def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COL
         else:
             if words:
                 yield ConlluSentence(name, number - len(rows), comments, rows, words)
-            comments, rows, words = [], [], []
+            elif rows:
+                left_out += [*comments, *map("\t".join, rows)]
+            if rows:  # comments above a blank line belong to the next sentence
+                comments, rows, words = [], [], []
+    left_out += comments
+    if left_out:
+        example = printable(left_out[0], limit=40)
+        warn_caller(
+            f"{name}: comments and empty nodes without a word are left out, such as {example!r}: "
+            f"{plural(len(left_out), 'line')} in all"
+        )
 
 
 def _check_cells(cells: Sequence[str], columns: Sequence[str], *, where: str) -> None:
