@@ -155,7 +155,7 @@ def _of_corefud(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocument
 def _corefud_document(sentences: list[conllu.ConlluSentence]) -> CoreferenceDocument:
     clusters: dict[str, list[tuple[int, int]]] = {}
     opened: defaultdict[str, list[int]] = defaultdict(list)
-    num_words = num_pieces = 0
+    num_words = 0
     for sentence in sentences:
         for row, cells in enumerate(sentence.rows):
             is_word = cells[0].isdecimal()
@@ -177,9 +177,8 @@ def _corefud_document(sentences: list[conllu.ConlluSentence]) -> CoreferenceDocu
     name = sentences[0].comment("newdoc id") or os.path.basename(sentences[0].name)  # the same in any folder
     if begun:
         raise ValueError(f"{sentences[0].name}: {first_token(begun[0])} has no end in document {first_token(name)}")
-    for entity in [entity for entity in clusters if "[" in entity]:  # `e5[1/2]` is the first of two pieces
-        num_pieces += len(clusters.pop(entity))
-    if num_pieces:
+    pieces = [entity for entity in clusters if "[" in entity]  # `e5[1/2]` is the first of two pieces
+    if num_pieces := sum(len(clusters.pop(entity)) for entity in pieces):
         warn_caller(f"{sentences[0].name}: {num_pieces} pieces of discontinuous mentions in {name} are left out")
     return CoreferenceDocument(
         name=name,
