@@ -30,7 +30,7 @@ from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import read_lines
 from elmokit.formats.find import convert
 from elmokit.runs.log import LoggedRun, read_runs
-from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
+from elmokit.scoring.perplexity import Perplexity, each_text_once, join_texts, text_losses
 from elmokit.system.markdown import markdown_table
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
@@ -136,7 +136,8 @@ def _replace_model(run: Path, target: Path) -> None:
 
 def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:
     scored = Elmo.from_pretrained(str(model)).surprisal_model()
-    losses = [text_losses(scored, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
+    texts = [each_text_once([heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
+    losses = [text_losses(scored, text) for text in texts]
     named = zip(["all", *domains], [reduce(join_texts, losses), *losses], strict=True)
     return {name: _row(text.perplexity()) for name, text in named}
 
