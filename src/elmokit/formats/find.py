@@ -27,7 +27,7 @@ from elmokit.formats.importers.child import import_model, inspect_files, parts_o
 from elmokit.formats.importers.layouts import write_bilm_tf
 from elmokit.formats.inspection import SEVERAL_VOCABULARIES, Inspection, describe_native
 from elmokit.formats.native import native_folder, open_weights, write_native
-from elmokit.formats.published import find_published, published_folder, published_names
+from elmokit.formats.published import PublishedModel, find_published, published_folder, published_names
 from elmokit.runs.folder import BEST_DIR, model_folder
 from elmokit.system.messages import did_you_mean, warn_caller
 from elmokit.system.paths import CachedPart, default_cache, expanded, file_digest, make_room, size_of
@@ -162,21 +162,15 @@ def resolve_model(name_or_path: str | Path) -> Path:
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
-    name = str(name_or_path)
-    if isinstance(name_or_path, str) and (installed := _installed(name)):
-        return installed
+    if (named := _named(name_or_path)) is not None:
+        return published_folder(named) if isinstance(named, PublishedModel) else named
+    name, path = str(name_or_path), expanded(name_or_path)
     if not name:
         raise ValueError("the model's name is empty; expected the name of a model or a path")
-    path = expanded(name_or_path)
     if (index := index_of(path)) is not None:
         return index
     if os.path.lexists(path):  # the reader reports a broken link
         return model_folder(path)
-    if installed := _installed(name.lower()):
-        return installed
-    published = find_published(name)
-    if published is not None:
-        return published_folder(published)
     known = bundled_models() | packaged_models()
     hint = _ADVICE.get(name.lower()) or did_you_mean(name.lower(), [*known, *published_names()])
     if _URL.match(name):
@@ -190,12 +184,16 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
 def is_model_name(name_or_path: str | Path) -> bool:
     """Whether it is a model's name, not an existing path. A name means the same model on another machine."""
-    name = str(name_or_path)
-    if isinstance(name_or_path, str) and _installed(name):
-        return True
-    if os.path.lexists(expanded(name_or_path)):
-        return False
-    return bool(_installed(name.lower())) or find_published(name) is not None
+    return _named(name_or_path) is not None
+
+
+def _named(name_or_path: str | Path) -> Path | PublishedModel | None:
+    """The installed or published model with this name. None for a path, and for an unknown name."""
+    name, path = str(name_or_path), expanded(name_or_path)
+    exact = _installed(name) if isinstance(name_or_path, str) else None
+    if exact or index_of(path) or os.path.lexists(path):
+        return exact
+    return _installed(name.lower()) or find_published(name)
 
 
 def check_is_not_a_model(*files: str | Path) -> None:
