@@ -3,6 +3,7 @@ import json
 import os
 import pickle
 import shutil
+import textwrap
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -144,6 +145,38 @@ def test_raw_text_that_is_not_named_so_is_told_from_data(trained: TrainedTask, t
         with pytest.raises(ValueError, match=rf"lines\.txt {kind}.* Say what it is: --input-kind text"):
             list(trained.predict_file(text))
         assert len(list(trained.predict_file(text, kind="text"))) == len(lines.splitlines())
+
+
+@pytest.mark.parametrize("content", [b"a\tcow\n\xe9t\xe9\tant\n", b"x\ty\tz\n" * 3])
+def test_data_that_cannot_be_raw_text_is_refused_without_that_advice(
+    trained: TrainedTask, tmp_path: Path, content: bytes
+):
+    path = tmp_path / "data.tsv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="0xe9|too many values") as refused:
+        list(trained.predict_file(path))
+    assert "raw text" not in str(refused.value)
+    path.write_text("cow ant\n")
+    with pytest.raises(ValueError, match="values") as refused:
+        list(trained.predict_file(path, kind="data"))
+    assert "raw text" not in str(refused.value)
+
+
+def test_a_book_is_warned_of_and_lines_of_several_sentences_only_where_one_is_expected(
+    trained: TrainedTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "book.txt"
+    path.write_text(textwrap.fill("The cow saw an ant, and it sat down in the field. " * 40, 70))
+    with pytest.warns(UserWarning, match=r"the lines of .*book\.txt look wrapped at a fixed width"):
+        list(trained.predict_file(path))
+    path.write_text("cow\nant\n" * 20)
+    with pytest.warns(UserWarning, match="looks like one word"):
+        list(trained.predict_file(path, kind="text"))
+    path.write_text("The cow saw it. The ant ran. It sat.\n" * 9)
+    list(trained.predict_file(path))  # reviews; warnings are errors in these tests
+    monkeypatch.setattr(type(trained.task), "line_is_sentence", True, raising=False)
+    with pytest.warns(UserWarning, match="look like several sentences"):
+        list(trained.predict_file(path))
 
 
 def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(

@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 
 from elmokit.files.json import parse_json
-from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with_head
+from elmokit.files.lines import STDIN, is_read_once, is_terminal, read_lines, shown_name, with_head
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
 from elmokit.system.paths import expanded
@@ -22,6 +22,7 @@ from elmokit.tasks.task import Task, find_task, shortened
 from elmokit.tasks.task_model import TaskModel
 from elmokit.tasks.train import ModelParts
 from elmokit.text.plain_text import other_than_text
+from elmokit.text.sentence_lines import with_warning
 
 INPUT_KINDS = ("text", "json", "data")
 EXAMPLES_AT_ONCE = 1000
@@ -76,11 +77,13 @@ class TrainedTask:
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
         if kind == "data":
-            examples = self._data_to_predict(path, as_text=form == "text")
+            examples = self._data_to_predict(path, as_text=form == "text", is_named=is_named)
         else:
             lines, name = read_lines(path), shown_name(path)
             if kind == "text" and not (is_named or is_terminal(path)):
                 lines = self._checked_text(lines, name=name)
+            if kind == "text":
+                lines = with_warning(lines, str, name=name, raw_text=True, are_texts=not self.task.line_is_sentence)
             examples = self._of_lines(lines, kind, name=name)
         predicted = self._predictions(examples)
         together = self.task.to_text if (kind, form) == ("data", "text") else self.task.other_forms.get(form)
@@ -130,19 +133,35 @@ class TrainedTask:
             return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
         return value
 
-    def _data_to_predict(self, path: str | Path, *, as_text: bool) -> list[Any]:
-        """The examples of data, with or without labels; an error says what to do if the file cannot be read as data."""
+    def _data_to_predict(self, path: str | Path, *, as_text: bool, is_named: bool) -> list[Any]:
+        """The examples of data, with or without labels. An error says what to do if the file may be raw text or JSON.
+
+        is_named: whether the user said that it is data.
+        """
         try:
             reading = self.task.read_to_predict(Path(path), self.record.model, as_text=as_text)
             report_skipped(str(path), reading.skipped)
             if not reading.examples:
                 raise ValueError(f"no examples in {path}")
         except ValueError as error:
+            if is_named or not self._is_like_text(path):
+                raise
             raise ValueError(
                 f"{error}; if this is raw text, or JSON lines, say so with --input-kind text or json, or kind='text' "
                 "or 'json'"
             ) from error
         return reading.examples
+
+    def _is_like_text(self, path: str | Path) -> bool:
+        """Whether the first lines look like raw text or JSON, as far as they can be read (again)."""
+        if is_read_once(path):
+            return True
+        try:
+            _, head = with_head(read_lines(path))
+        except (ValueError, OSError):
+            return False
+        other = other_than_text(head)
+        return other is None or other.startswith("JSON")
 
     def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
         """The lines of a file that its name says is text. Raises ValueError if its first lines are something else."""

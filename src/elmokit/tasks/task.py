@@ -83,6 +83,8 @@ class Task(ABC, Generic[E, P]):
     """Whether the symbols are labels; false if they are something else, such as genres."""
     text_fields: ClassVar[tuple[str, ...]] = ("text",)
     """The JSON fields that a line of raw text contains, separated by tabs."""
+    line_is_sentence: ClassVar[bool] = False
+    """Whether a line of raw text is one sentence; false if it may have several."""
     other_forms: ClassVar[Mapping[str, Callable[[Iterable[Any]], Iterator[str]]]] = {}
     """Output formats other than text and JSON, by name, such as the file that SQuAD's own script scores. Each function
     receives pairs of an example and its prediction."""

@@ -200,11 +200,14 @@ _INVISIBLE = (
 """For text that elmokit does not tokenise."""
 
 
-def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> str | None:
+def doubt(
+    lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool = False, are_texts: bool = False
+) -> str | None:
     """A warning if the lines at the start of a text do not look like one sentence of tokens each; None if they do.
 
     raw_text: whether the lines will be tokenised; otherwise raw text causes a warning.
     is_shard: whether the text is read to train a model. Then no model checks it, so its warnings are given here.
+    are_texts: whether lines may have several sentences, as reviews do.
     """
     tokens = [token for line in lines for token in split_tokens(line)]
     kinds = [*_OTHER_TOKENS, *([_MARKERS] if raw_text or is_shard else []), *([] if raw_text else [_INVISIBLE])]
@@ -230,11 +233,13 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
             "has it. For vocabulary and pretrain, run elmokit prepare first and give its folder; for a book, use embed "
             "--split-sentences"
         )
-    if _is_wrapped(lines):
+    if is_wrapped(lines):
         return (
-            f"the lines of {name} look wrapped at a fixed width, but each is read as a sentence; elmokit prepare and "
-            "embed --split-sentences join them"
+            f"the lines of {name} look wrapped at a fixed width, but each is read as a sentence; "
+            "elmokit.split_sentences (in Python), elmokit prepare and embed --split-sentences join them"
         )
+    if are_texts:
+        return None
     breaks = [sum(" " in after for after in split_sentences(line)[1:]) for line in written]
     several = [line for line, num_breaks in zip(written, breaks, strict=True) if num_breaks]
     if len(several) > len(written) / 2 and (len(several) > 2 or sum(breaks) > MOST_BREAKS):
@@ -277,7 +282,7 @@ def _has_mark(token: str) -> bool:
     return word != opened and len(letters) > 1 and letters.isalpha() and len(tokenize(token)) > 1
 
 
-def _is_wrapped(lines: Sequence[str]) -> bool:
+def is_wrapped(lines: Sequence[str]) -> bool:
     """Whether lines end where the next word would not fit, mostly mid-sentence, and many do not begin with a capital.
 
     Some lines may be wider, such as titles. In scripts without spaces, a "word" is up to a whole line.

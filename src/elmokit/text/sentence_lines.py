@@ -77,16 +77,22 @@ def with_warning(
     name: str,
     raw_text: bool,
     is_shard: bool = False,
+    are_texts: bool = False,
     warn: Callable[[str], object] | None = warn_caller,
 ) -> Iterator[T]:
-    """The same sentences, with the warning of `sentence_lines` if their lines do not look like one sentence each."""
+    """The same sentences, with the warning of `sentence_lines` if their lines do not look like one sentence each.
+
+    are_texts: whether lines may have several sentences, as reviews do.
+    """
     sample: list[str] = []
     num_tokens = 0
     while num_tokens < SAMPLE_TOKENS and (sentence := next(sentences, None)) is not None:
         yield sentence
         sample.append(line_of(sentence))
         num_tokens += len(split_tokens(sample[-1]))
-    if warn is not None and (message := doubt(sample, name=name, raw_text=raw_text, is_shard=is_shard)):
+    if warn is not None and (
+        message := doubt(sample, name=name, raw_text=raw_text, is_shard=is_shard, are_texts=are_texts)
+    ):
         warn(message)
     yield from sentences
 

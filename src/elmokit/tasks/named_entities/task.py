@@ -260,6 +260,7 @@ class NamedEntities(SpanTask[TaggedSentence, list[str]]):
         ("klue-ner-v1.1_train.tsv", "klue-ner-v1.1_dev.tsv", "klue-ner-v1.1_test.tsv"),
         ("train.txt", "valid.txt", "test.txt"),
     )
+    line_is_sentence = True
     model_config = TaggerConfig
     model = "elmokit.tasks.task_model:NameTagger"
     recipes: ClassVar[Recipes] = {

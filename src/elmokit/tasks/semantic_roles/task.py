@@ -289,6 +289,7 @@ class SemanticRoles(SpanTask[PredicateInSentence, list[str]]):
         ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
         ("train.conll", "dev.conll", "test.conll"),
     )
+    line_is_sentence = True
     model_config = SemanticRolesConfig
     model = "elmokit.tasks.semantic_roles.model:SemanticRoleParser"
     recipes: ClassVar[Recipes] = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu)}

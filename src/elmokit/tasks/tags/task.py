@@ -197,6 +197,7 @@ class Tags(Task[TaggedWords, "WordTags"]):
     name = "tags"
     metric = "accuracy"
     files: ClassVar[FileNames] = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
+    line_is_sentence = True
     model_config = TagsConfig
     model = "elmokit.tasks.task_model:WordTagger"
     recipes: ClassVar[Recipes] = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
