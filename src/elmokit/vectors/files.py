@@ -31,13 +31,13 @@ from elmokit.system.paths import expanded, first_bytes
 from elmokit.vectors.arrow import ARROW_MAGIC, TableVectors, write_table
 from elmokit.vectors.flat import (
     FlatVectors,
+    npy_start,
     offsets_path,
     read_npy,
     read_npz,
     read_safetensors,
     recognise_npz,
     recognise_safetensors,
-    start_of_npy,
     start_of_safetensors,
     tokens_path,
     write_npz,
@@ -133,7 +133,7 @@ def write_hdf5(path: Path, stored: FlatVectors) -> None:
 FORMATS = (
     VectorsFormat((".h5", ".hdf5"), SIGNATURE, HDF5Vectors, write_hdf5, recognise=recognise_hdf5),
     VectorsFormat((".npz",), ZIP_MAGIC, read_npz, write_npz, recognise=recognise_npz),
-    VectorsFormat((".npy",), NPY_MAGIC, read_npy, start=start_of_npy),
+    VectorsFormat((".npy",), NPY_MAGIC, read_npy, start=lambda shape, offsets, about: npy_start(shape)),
     VectorsFormat(
         (".safetensors",), b"", read_safetensors, start=start_of_safetensors, recognise=recognise_safetensors
     ),

@@ -116,11 +116,6 @@ def npy_start(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic] = 
     return start.getvalue()
 
 
-def start_of_npy(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
-    """The header of `NAME.npy`. The offsets are in a separate file."""
-    return npy_start(shape)
-
-
 def start_of_safetensors(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
     """The header and the offsets of a safetensors file, in the library's order. The vectors follow them."""
     tensors = {"offsets": ("I64", offsets.shape, offsets.nbytes), "vectors": ("F32", shape, 4 * prod(shape))}
