@@ -55,9 +55,6 @@ class Accuracy:
     def percent(self) -> float:
         return percentage(self.correct, self.total)
 
-    def __add__(self, other: Accuracy) -> Accuracy:
-        return Accuracy(self.correct + other.correct, self.total + other.total)
-
 
 def percentage(numerator: float, denominator: float) -> float:
     """`100 * numerator / denominator`, or 0 where the denominator is 0."""
