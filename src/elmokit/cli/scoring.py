@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from elmokit.system.markdown import aligned_table
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
-    from elmokit.metrics.score import Accuracy
     from elmokit.scoring.breakdown import Breakdown, PerplexityTable
     from elmokit.scoring.perplexity import Perplexity
 
@@ -179,6 +177,7 @@ def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> N
 
 
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
+    """Print how many minimal pairs each direction judges right."""
     from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
     from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
@@ -188,7 +187,10 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
         scores = list(counted(score_pairs(model, pairs), progress_bar(unit="pair", total=len(pairs))))
         if arguments.output:
             file.write(as_tsv(pair_rows(scores)))
-    print(accuracy_text(accuracies(scores)))
+    rows = [["", "right", "pairs", "%"]]
+    for name, found in accuracies(scores).items():
+        rows.append([name, f"{found.correct:,}", f"{found.total:,}", f"{found.percent:.2f}"])
+    print(aligned_table(rows))
 
 
 def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> None:
@@ -225,13 +227,6 @@ def perplexity_text(table: PerplexityTable, *, bands: bool = False) -> str:
             "of the perplexity would fall if these words were predicted with certainty."
         )
     return "\n\n".join(parts)
-
-
-def accuracy_text(found: Mapping[str, Accuracy]) -> str:
-    """How many minimal pairs each direction judges right."""
-    rows = [["", "right", "pairs", "%"]]
-    rows += [[name, f"{one.correct:,}", f"{one.total:,}", f"{one.percent:.2f}"] for name, one in found.items()]
-    return aligned_table(rows)
 
 
 def _of_files(table: PerplexityTable) -> str:
