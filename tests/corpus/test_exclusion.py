@@ -107,7 +107,7 @@ def test_characters_and_words_below_each_other_are_read_as_the_text(tmp_path: Pa
 
 KOREAN = "나는 오늘 아침에 일찍 일어나서 밥을 먹었다"
 CUT_SHORT = "is not valid JSON: "
-NOTHING = "has no text of 5 consecutive words, so it would exclude nothing"
+NOTHING = "has no text of 5 consecutive words, so it would exclude nothing; expected .* fewer words .--exclude-words"
 
 
 @pytest.mark.parametrize(

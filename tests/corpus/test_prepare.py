@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import time
 import unicodedata
 from collections import Counter
@@ -67,6 +68,17 @@ def test_words_broken_at_line_ends_are_joined_and_counted(tmp_path: Path, capsys
     assert "broken at line ends" not in capsys.readouterr().out
 
 
+def test_broken_words_and_the_broken_lines_of_a_book_are_warned_of(tmp_path: Path):
+    broken = "He was so submi-\nssive to them - and\nwell-\nknown (in 1990-\n1995).\n\n"
+    (warning,) = prepare([write(tmp_path / "raw", broken * 3)], tmp_path / "plain", Preparation(held_out=0)).warnings()
+    assert warning.startswith("6 words seem to be broken by a hyphen at a line end") and "--join-hyphens" in warning
+    path = write(tmp_path / "raw", broken + "They came here again.\n\n" * 500)
+    assert not prepare([path], tmp_path / "compounds", Preparation(held_out=0)).warnings()
+    path = write(tmp_path / "raw", textwrap.fill("The cow saw an ant, and it sat down in the field. " * 40, 70))
+    with pytest.warns(UserWarning, match=r"raw look wrapped at a fixed width, .* leave out --lines"):
+        prepare([path], tmp_path / "lines", Preparation(held_out=0, lines=True))
+
+
 @pytest.mark.parametrize("keep_duplicates", [False, True])
 def test_held_out_text_is_whole_documents_and_nowhere_in_the_shards(tmp_path: Path, raw: Path, keep_duplicates: bool):
     how = replace(EVERYTHING, held_out=0.2, keep_duplicates=keep_duplicates)
@@ -84,7 +96,7 @@ def test_held_out_text_is_whole_documents_and_nowhere_in_the_shards(tmp_path: Pa
 
 def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path: Path):
     path = write(tmp_path / "raw", STORY)
-    with pytest.raises(ValueError, match=r"single document.*use --lines .*use --held-out 0"):
+    with pytest.raises(ValueError, match=r"single document.*use --held-out 0 .*use --lines"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
     with pytest.raises(ValueError, match="the texts in column 'text' are read one by one"):
@@ -272,7 +284,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
         ("empty", [], "empty: the raw text has no sentences"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
-        ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; use --lines (lines=True) if"),
+        ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; end sentences by blank lines"),
         (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
         ("raw.txt", ["--exclude", str(tmp_path / NOT_UTF8)], r"caf\udce9: its name is not UTF-8; rename"),
         ("there", [], "there is a folder; expected a text file (all files in it: "),
@@ -343,7 +355,7 @@ def test_lines_and_files_may_be_documents(tmp_path: Path, capsys: pytest.Capture
     reviews = write(tmp_path / "reviews", "".join(f"good film number {n}\nso bad it is {n}\n" for n in range(20)))
     command = ["prepare", str(reviews), "-o", str(tmp_path / "lines"), "--held-out", "20%"]
     assert main(command) == 2
-    assert "use --lines (lines=True) if each line is a text" in capsys.readouterr().err
+    assert "if each line is a text, use --lines (lines=True)" in capsys.readouterr().err
     assert main([*command, "--lines"]) == 0
     assert "in 40 documents (one per line) in 1 file\n" in capsys.readouterr().out
     assert "good film number 3" in train(tmp_path / "lines") + held_out(tmp_path / "lines")

@@ -40,7 +40,8 @@ def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_pat
     assert (summary.num_known_tokens, summary.rarest_count, summary.coverage) == (5, 2, 0.5)
     write_vocabulary([shard], path, max_size=4)
     assert Vocabulary.read(path).tokens == [*SPECIALS, "the"]
-    assert write_vocabulary([shard], path, min_count=4).num_kept == 0
+    with pytest.raises(ValueError, match=r"no token occurs 4 times; expected a lower minimum count \(--min-count\)"):
+        write_vocabulary([shard], path, min_count=4)
 
 
 def test_the_command_says_what_the_vocabulary_covers_and_bad_input_leaves_nothing(

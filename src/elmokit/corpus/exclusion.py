@@ -57,7 +57,7 @@ class Exclusion:
             if not has_passage:
                 raise ValueError(
                     f"{path}: has no text of {num_words} consecutive words, so it would exclude nothing; expected "
-                    "plain text, columns, JSON or JSON lines"
+                    "plain text, columns, JSON or JSON lines, or, for short texts, fewer words (--exclude-words)"
                 )
 
     def find(self, tokens: Iterable[str]) -> int | None:

@@ -18,6 +18,8 @@ tokens, perplexity therefore has a standard error of about 5 %."""
 
 MOST_TOO_LONG = 0.05
 """Warn if a larger share of the tokens is dropped in long sentences. In classical Latin verse, it is 0.28."""
+MOST_BROKEN = 0.001
+"""Warn if words broken at line ends are a larger share of the tokens. In any book, a few compounds are broken."""
 _MAX_MANIFEST_BYTES = 1 << 28
 
 
@@ -127,9 +129,9 @@ class CorpusManifest:
     held_out: CorpusFile | None
     shards: list[CorpusFile]
     broken_words: int = 0
-    """With `join_hyphens`: words broken by a hyphen at a line end."""
+    """Words broken by a hyphen at a line end."""
     joined_words: int = 0
-    """How many of these were joined."""
+    """How many of these were joined (`join_hyphens`)."""
     marked_up: int = 0
     """Sentences that passed the filters although they contain tags, entities, wiki links or damaged letters."""
 
@@ -157,7 +159,13 @@ class CorpusManifest:
                 f"markup (<doc ...>, &quot;, [[...]]) or letters damaged by a wrong encoding (Ã¶) are left in "
                 f"{plural(self.marked_up, 'sentence')}, and models would learn them: clean the raw text first"
             )
-        share = self.dropped[TOO_LONG].tokens / sum(source.tokens for source in self.sources)
+        num_tokens = sum(source.tokens for source in self.sources)
+        if not self.options.get("join_hyphens") and self.broken_words > max(2, MOST_BROKEN * num_tokens):
+            warnings.append(
+                f"{self.broken_words:,} words seem to be broken by a hyphen at a line end, and models would learn "
+                "their pieces: --join-hyphens (join_hyphens=True) joins those that occur unbroken elsewhere"
+            )
+        share = self.dropped[TOO_LONG].tokens / num_tokens
         if share > MOST_TOO_LONG:
             warnings.append(
                 f"{share:.0%} of the tokens are dropped, because their sentences have more than "

@@ -18,7 +18,7 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 from elmokit.corpus.exclusion import Exclusion, SentenceTokenizer
@@ -36,13 +36,13 @@ from elmokit.corpus.manifest import (
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.lines import check_inputs, check_texts, is_read_once
 from elmokit.runs.settings import check_bounds, check_choices
-from elmokit.system.messages import join_names, printable
+from elmokit.system.messages import join_names, printable, warn_caller
 from elmokit.system.optional import require
 from elmokit.system.paths import expanded, file_digest
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.alignment import token_offsets
-from elmokit.text.broken_words import BrokenWords, find_broken_words
-from elmokit.text.plain_text import DAMAGED, LATEX, MARKER
+from elmokit.text.broken_words import BrokenWords, find_broken_words, num_broken_words
+from elmokit.text.plain_text import DAMAGED, LATEX, MARKER, is_wrapped
 from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_documents
 from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize
 from elmokit.version import __version__
@@ -60,6 +60,7 @@ _MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{MARKER}
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
 _KEY = struct.Struct(">BQQ")  # _HELD_OUT or _TO_TRAIN, random number, position
+_LINES_LOOKED_AT = 100
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def prepare(
             held_out_documents=found.num_held_out_documents,
             held_out=held_out,
             shards=shards,
-            broken_words=broken.num_found,
+            broken_words=broken.num_found if options.join_hyphens else found.num_broken_words,
             joined_words=broken.num_joined,
             marked_up=found.num_marked_up,
         )
@@ -235,6 +236,7 @@ class _Sentences:
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
         self.num_marked_up = 0
+        self.num_broken_words = 0
         self.num_kept = 0
         """Number of sentences that pass the filters, with duplicates; the position of the next one."""
         self._first_to_train = round(options.held_out * 2**64)
@@ -273,14 +275,26 @@ class _Sentences:
             texts = column_texts(path, column)
             documents = enumerate(text for text in texts if (text.strip() if isinstance(text, str) else text))
         elif self._options.lines:
-            documents = enumerate(line for line in prose_lines(path, as_text=as_text) if line.strip())
+            documents = enumerate(line for line in self._lines(path) if line.strip())
         else:
             documents = read_raw_documents(path, as_text=as_text)
         return ((0, text) for _, text in documents) if self._options.document_per_file else documents
 
+    def _lines(self, path: Path) -> Iterator[str]:
+        lines = prose_lines(path, as_text=self._options.as_text)
+        head = list(islice(lines, _LINES_LOOKED_AT))
+        if is_wrapped(head):
+            warn_caller(
+                f"the lines of {path} look wrapped at a fixed width, but each is read as a document; if it is a book, "
+                "leave out --lines (lines=True)"
+            )
+        return chain(head, lines)
+
     def _tokenised(self, text: str | list[str], path: Path) -> Iterator[tuple[str, Sequence[str]]]:
         """Text and tokens of each sentence of a document."""
         if isinstance(text, str):
+            if self._options.column is None:
+                self.num_broken_words += num_broken_words(text)
             for sentence in split_sentences(self._broken.join(text)):
                 yield sentence, self._tokenizer(sentence)
         elif self._options.unit == "morphemes":
@@ -296,9 +310,9 @@ class _Sentences:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
             if self.num_documents == 1:
                 raise ValueError(
-                    "the raw text is a single document, so no whole document can be held out; use --lines "
-                    "(lines=True) if each line is a text, separate documents by blank lines, pass several files, or "
-                    "use --held-out 0 (held_out=0)"
+                    "the raw text is a single document, so no whole document can be held out; separate "
+                    "documents by blank lines, pass several files, use --held-out 0 (held_out=0), or, if each line is "
+                    "a text, use --lines (lines=True)"
                 )
         bar = progress_bar(unit=" sentences", total=self.num_kept, label="sorting", keep=False)
         by_sentence = groupby(counted(self._records, bar), key=lambda record: record[: -len(b"\0") - _ORIGIN.size])
@@ -374,8 +388,8 @@ def _nothing_left(found: _Sentences) -> str:
     advice = ""
     if found.dropped[TOO_LONG].sentences:
         advice = (
-            "; use --lines (lines=True) if each line is a text, end sentences by blank lines, or keep longer ones "
-            "(--max-tokens N, or max_tokens=N)"
+            "; end sentences by blank lines, keep longer ones (--max-tokens N, or max_tokens=N), or, if each line is a "
+            "text, use --lines (lines=True)"
         )
     held_out = f"{found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
     return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}; {held_out}{advice}"

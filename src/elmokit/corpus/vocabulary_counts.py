@@ -33,7 +33,7 @@ class VocabularySummary:
     num_cut_tokens: int
     """Number of tokens over 48 bytes. At 50 characters (48 and two word boundaries), they lose their ends."""
     rarest_count: int
-    """Count of the rarest type in the vocabulary; 0 if it has no types."""
+    """Count of the rarest type in the vocabulary."""
 
     @property
     def coverage(self) -> float:
@@ -57,7 +57,7 @@ def write_vocabulary(
     as_text: whether to read files as text, even if they look like something else, such as a table.
 
     The counts of all types are in memory. The file is written completely or not at all. Raises ValueError for shards
-    that have no sentence or are not UTF-8.
+    that have no sentence or are not UTF-8, and if no token is left.
     """
     if min_count < 1:
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
@@ -78,6 +78,8 @@ def write_vocabulary(
         tokens.sort(key=counts.__getitem__, reverse=True)  # tokens with the same count stay in their order
         most = None if max_size is None else max_size - len(SPECIALS)
         kept = list(takewhile(lambda token: counts[token] >= min_count, tokens[:most]))
+        if not kept:
+            raise ValueError(f"no token occurs {min_count:,} times; expected a lower minimum count (--min-count)")
         known = (*kept, BEGIN_SENTENCE, END_SENTENCE)  # `<UNK>` in the text counts as unknown
         with unfinished.open("wb") as file:
             file.writelines(f"{token}\n".encode() for token in (*SPECIALS, *kept))
@@ -88,5 +90,5 @@ def write_vocabulary(
             num_kept=len(kept),
             num_known_tokens=sum(counts[token] for token in known),
             num_cut_tokens=sum(count * num_truncated([token]) for token, count in counts.items()),
-            rarest_count=counts[kept[-1]] if kept else 0,
+            rarest_count=counts[kept[-1]],
         )

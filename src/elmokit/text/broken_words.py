@@ -16,6 +16,7 @@ from elmokit.text.tokenizer import combining_marks
 
 _NOT_SIGN = re.compile(r"\u00ac[^\S\n]*\n[^\S\n]*")  # stands for a soft hyphen; the whole word is spelt without one
 _HYPHEN = "[-\u2010\u2e17]"  # the last one is used in Fraktur
+_BREAK = re.compile(rf"(?<=[^\W\d_])(?:{_HYPHEN}|\u00ac)[^\S\n]*\n[^\S\n]*(?=[^\W\d_])")
 
 Halves = tuple[str, str]
 
@@ -36,6 +37,11 @@ class BrokenWords:
     def _joined(self, broken: re.Match[str]) -> str:
         joint = self.joints.get(_halves(broken))
         return broken[0] if joint is None else f"{broken[1]}{joint}{broken[2]}"
+
+
+def num_broken_words(text: str) -> int:
+    """Number of words in a text that a hyphen breaks at a line end, or that seem so."""
+    return len(_BREAK.findall(text))
 
 
 def find_broken_words(paths: Iterable[str | os.PathLike[str]], *, as_text: bool = False) -> BrokenWords:
