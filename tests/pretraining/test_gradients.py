@@ -239,13 +239,13 @@ def assert_same_steps(stacked: StackedGradients, *, within: float = 1e-10) -> No
         for index, maker in enumerate((separate, stacked)):
             parameters = [*maker.bilm.parameters(), *maker.softmax.parameters()]
             losses, states[index] = mean_gradients(maker.backward, parameters, group, states[index])
-            state = [part for side in (states[index].forward, states[index].backward) for part in side]
+            state = [part for side in states[index].directions for part in side]
             of_step = [*(parameter.grad for parameter in parameters), *(part.cell for part in state)]
             of_step += [part.output for part in state]
             found.append([torch.tensor([*map(float, losses)], dtype=torch.float64), *(one.cpu() for one in of_step)])  # type: ignore[union-attr]
         torch.testing.assert_close(found[1], found[0], rtol=0, atol=within)
     if config.bilm.cell_clip is not None:
-        assert (states[0].forward[-1].cell.abs() == config.bilm.cell_clip).any()
+        assert (states[0].directions[0][-1].cell.abs() == config.bilm.cell_clip).any()
 
 
 @pytest.mark.parametrize("records_graph", [False, True], ids=["", "as a graph"])

@@ -8,6 +8,7 @@ without a counterpart in AllenNLP (no projection, or no backward direction) keep
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -135,13 +136,14 @@ def _first_rows(kept: Float[Tensor, "B D"], num_rows: int) -> Float[Tensor, "N D
 
 def _tensors(state: BiLMState) -> list[Tensor]:
     """Cells and outputs of all layers, forward first, without their gradients."""
-    return [part.detach() for layer in (*state.forward, *state.backward) for part in (layer.cell, layer.output)]
+    return [part.detach() for layer in chain(*state.directions) for part in (layer.cell, layer.output)]
 
 
 def _state(tensors: Sequence[Tensor], config: BiLMConfig) -> BiLMState:
     """The state from the result of `_tensors`."""
     layers = tuple(map(LSTMState, tensors[::2], tensors[1::2]))
-    return BiLMState(layers[: config.num_layers], layers[config.num_layers :])
+    directions = layers[: config.num_layers], layers[config.num_layers :]
+    return BiLMState(directions[: config.num_directions])
 
 
 def _on_save(module: AllenNLPBiLM, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:

@@ -29,7 +29,7 @@ from elmokit.files.locks import lock
 from elmokit.formats.native import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
-from elmokit.model.bilm import gather_steps, reversal
+from elmokit.model.bilm import as_read, join_directions
 from elmokit.system.optional import require
 from elmokit.text.characters import batch_character_ids
 from elmokit.version import __version__
@@ -121,13 +121,9 @@ class ExportableBiLM(nn.Module):
     def forward(self, character_ids: Int[Tensor, "B T C"]) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
         mask = (character_ids > 0).any(dim=2)
         tokens = torch.where(mask[:, :, None], self._encode_tokens(character_ids), 0.0).transpose(0, 1)
-        layers = [[tokens, *self._read(self.bilm.forward_lstm, tokens)]]
-        if self.bilm.backward_lstm is not None:
-            reverse = reversal(mask.sum(dim=1), mask.shape[1])
-            reversed_outputs = self._read(self.bilm.backward_lstm, gather_steps(tokens, reverse))
-            layers.append([tokens, *(gather_steps(output, reverse) for output in reversed_outputs)])
-        joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)]).transpose(1, 2)
-        return torch.where(mask[:, :, None], joined, 0.0), mask
+        lengths = mask.sum(dim=1)
+        outputs = [self._read(lstm, as_read(tokens, lengths, number)) for number, lstm in enumerate(self.bilm.lstms)]
+        return torch.where(mask[:, :, None], join_directions(tokens, outputs, lengths), 0.0), mask
 
     def _encode_tokens(self, character_ids: Int[Tensor, "B T C"]) -> Float[Tensor, "B T D"]:
         """`CharEncoder.forward`, but visiting all windows, even windows of padding characters only."""

@@ -34,8 +34,8 @@ class LSTMState:
     cell: Float[Tensor, "B H"]
     output: Float[Tensor, "B D"]
 
-    def detach(self) -> LSTMState:
-        return LSTMState(self.cell.detach(), self.output.detach())
+    def map(self, change: Callable[[Tensor], Tensor]) -> LSTMState:
+        return LSTMState(change(self.cell), change(self.output))
 
 
 class ProjectedLSTM(nn.Module):

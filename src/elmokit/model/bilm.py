@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +15,7 @@ from elmokit.layers import stacked
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.lookup_encoder import LookupEncoder
-from elmokit.layers.masks import sentence_lengths
+from elmokit.layers.masks import reverse, sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM, autocast_dtype
 from elmokit.model.config import BiLMConfig
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
@@ -30,10 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BiLMState:
-    """State of the layers of each direction between batches, row by row; `backward` is empty in a forward model."""
+    """State of the layers of each direction between batches, row by row, forward first."""
 
-    forward: tuple[LSTMState, ...]
-    backward: tuple[LSTMState, ...]
+    directions: tuple[tuple[LSTMState, ...], ...]
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.directions[0][0].cell)
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> BiLMState:
+        """The state with each of its tensors changed."""
+        return BiLMState(tuple(tuple(layer.map(change) for layer in layers) for layers in self.directions))
 
 
 @dataclass(frozen=True)
@@ -121,8 +128,8 @@ class BiLM(nn.Module):
         self, tokens: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"], state: BiLMState | None = None
     ) -> BiLMOutput:
         """All layers from token representations (zero at padding); `lengths` must be on the CPU."""
-        if state is not None and len(state.forward[0].cell) != len(tokens):
-            raise ValueError(f"the state has {len(state.forward[0].cell)} rows, but the batch has {len(tokens)}")
+        if state is not None and state.num_rows != len(tokens):
+            raise ValueError(f"the state has {state.num_rows} rows, but the batch has {len(tokens)}")
         order = torch.argsort(lengths, descending=True, stable=True)
         position = torch.argsort(order).to(tokens.device)
         lengths, order = lengths[order], order.to(tokens.device)
@@ -132,30 +139,22 @@ class BiLM(nn.Module):
         steps = tokens[order].transpose(0, 1)
         mask = alive.to(tokens.device)
 
-        before = (None, None) if state is None else (_rows(state.forward, order), _rows(state.backward, order))
-        outputs, last = self.forward_lstm(steps, before[0], batch_sizes=batch_sizes)
-        layers = [[steps, *outputs]]
-        last_backward: list[LSTMState] = []
-        if self.backward_lstm is not None:
-            reverse = reversal(lengths, num_steps).to(tokens.device)
-            reversed_steps = gather_steps(steps, reverse)
-            outputs, last_backward = self.backward_lstm(reversed_steps, before[1], batch_sizes=batch_sizes)
-            layers.append([steps, *(gather_steps(output, reverse) for output in outputs)])
-        joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)])
-        joined = joined.transpose(1, 2) * mask[:, :, None]
-        return BiLMOutput(
-            layers=joined[:, position],
-            mask=mask[position],
-            state=BiLMState(_rows(last, position), _rows(last_backward, position)),
-        )
+        before = [None] * len(self.lstms) if state is None else state.map(lambda rows: rows[order]).directions
+        lengths = lengths.to(tokens.device)
+        read = [
+            lstm(as_read(steps, lengths, direction), before[direction], batch_sizes=batch_sizes)
+            for direction, lstm in enumerate(self.lstms)
+        ]
+        joined = join_directions(steps, [outputs for outputs, _ in read], lengths) * mask[:, :, None]
+        last = BiLMState(tuple(tuple(layers) for _, layers in read))
+        return BiLMOutput(layers=joined[:, position], mask=mask[position], state=last.map(lambda rows: rows[position]))
 
     def layers_of(self, tokens: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "L B T E"]:
         """The layers of `contextualise`, starting from zeros. On a GPU, a product has both directions and padding."""
         if tokens.device.type not in stacked.STACKED_ON or not tokens.numel():
             return self.contextualise(tokens, lengths).layers
         lengths, steps = lengths.to(tokens.device), tokens.transpose(0, 1)
-        reverse = reversal(lengths, len(steps))
-        inputs = torch.stack([steps, gather_steps(steps, reverse)][: len(self.lstms)])
+        inputs = torch.stack([as_read(steps, lengths, direction) for direction in range(len(self.lstms))])
         directions, num_steps, rows, dim = inputs.shape
         zeros = inputs.new_zeros(directions, rows, self.config.lstm_dim), inputs.new_zeros(directions, rows, dim)
         with without_autocast(tokens.device):
@@ -167,10 +166,7 @@ class BiLM(nn.Module):
                 carry=inputs.new_ones(directions, num_steps, rows),
                 product_dtype=autocast_dtype(tokens) or tokens.dtype,
             )
-        layers = [[steps] * directions]
-        for output in outputs:
-            layers.append([output[0], *(gather_steps(backward, reverse) for backward in output[1:])])
-        joined = torch.stack([torch.cat(pair, dim=2) for pair in layers]).transpose(1, 2)
+        joined = join_directions(steps, list(zip(*outputs, strict=True)), lengths)
         return joined * (torch.arange(num_steps, device=tokens.device) < lengths[:, None])[:, :, None]
 
 
@@ -215,16 +211,16 @@ def _lstm(config: BiLMConfig) -> ProjectedLSTM:
     )
 
 
-def _rows(state: Sequence[LSTMState], order: Int[Tensor, " B"]) -> tuple[LSTMState, ...]:
-    return tuple(LSTMState(layer.cell[order], layer.output[order]) for layer in state)
+def as_read(steps: Float[Tensor, "T B D"], lengths: Int[Tensor, " B"], direction: int) -> Float[Tensor, "T B D"]:
+    """Steps in the order in which a direction reads them (0 is forward), or back in the order of the text."""
+    return steps if direction == 0 else reverse(steps, lengths)
 
 
-def reversal(lengths: Int[Tensor, " B"], num_steps: int) -> Int[Tensor, "T B"]:
-    """For each step and row, the position to read so that each sentence is reversed within its own length."""
-    steps = torch.arange(num_steps, device=lengths.device)[:, None]
-    return torch.where(steps < lengths, lengths - 1 - steps, steps)
-
-
-def gather_steps(steps: Float[Tensor, "T B D"], index: Int[Tensor, "T B"]) -> Float[Tensor, "T B D"]:
-    """Row by row, the steps at these positions."""
-    return steps.gather(0, index[:, :, None].expand(-1, -1, steps.shape[2]))
+def join_directions(
+    steps: Float[Tensor, "T B D"], outputs: Sequence[Sequence[Float[Tensor, "T B D"]]], lengths: Int[Tensor, " B"]
+) -> Float[Tensor, "L B T E"]:
+    """All layers, from the token representations and the outputs of each direction's layers as it reads them."""
+    sides = [
+        [steps, *(as_read(output, lengths, direction) for output in layers)] for direction, layers in enumerate(outputs)
+    ]
+    return torch.stack([torch.cat(layer, dim=2) for layer in zip(*sides, strict=True)]).transpose(1, 2)

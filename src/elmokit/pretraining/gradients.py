@@ -131,7 +131,7 @@ class LossAndGradients:
         pieces = self._in_parallel(self._encode, ids.tensor_split(num_pieces))
         seen = torch.cat([piece.detach() for piece in pieces])
         lstms = self.bilm.lstms
-        states = [None, None] if state is None else [state.forward, state.backward]
+        states = [None] * len(lstms) if state is None else state.directions
 
         def direction(index: int) -> _DirectionResult:
             return self._direction(lstms[index], seen, drawn, states[index], direction=index)
@@ -142,9 +142,7 @@ class LossAndGradients:
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
                 parameter.grad = gradient
         self._fill_softmax(results)
-        states = [result.state for result in results]
-        state = BiLMState(states[0], states[1] if len(states) > 1 else ())
-        return tuple(result.loss for result in results), state
+        return tuple(result.loss for result in results), BiLMState(tuple(result.state for result in results))
 
     def _direction(
         self,
@@ -176,7 +174,7 @@ class LossAndGradients:
         gradients = torch.autograd.grad(loss * (share * self.config.bptt_steps), parameters)
         return _DirectionResult(
             loss=float(loss.detach()),
-            state=tuple(layer.detach() for layer in last),
+            state=tuple(layer.map(Tensor.detach) for layer in last),
             grad_tokens=gradients[0],
             grad_softmax=(gradients[1], gradients[2]),
             softmax_ids=softmax_ids,

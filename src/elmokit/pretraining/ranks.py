@@ -17,7 +17,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
 
 Value = TypeVar("Value")
@@ -98,13 +97,13 @@ class Ranks:
             dist.all_gather(parts, own.contiguous())
             return torch.cat(parts)
 
-        return _map_state(state, whole)
+        return state.map(whole)
 
     def share_state(self, state: BiLMState | None) -> BiLMState | None:
         """This process's share of the LSTM states of all streams."""
         if self.world_size == 1 or state is None:
             return state
-        return _map_state(state, lambda whole: whole[self.share(len(whole))].clone())
+        return state.map(lambda whole: whole[self.share(len(whole))].clone())
 
 
 @contextmanager
@@ -124,8 +123,3 @@ def join_ranks(device: torch.device) -> Generator[Ranks]:
         yield Ranks(rank=dist.get_rank(), world_size=world_size, device=device)
     finally:
         dist.destroy_process_group()
-
-
-def _map_state(state: BiLMState, change: Callable[[Tensor], Tensor]) -> BiLMState:
-    sides = (state.forward, state.backward)
-    return BiLMState(*(tuple(LSTMState(change(one.cell), change(one.output)) for one in side) for side in sides))

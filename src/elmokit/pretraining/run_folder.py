@@ -51,6 +51,7 @@ PROGRESS_FILE = "training.json"
 MAX_PROGRESS_BYTES = 1 << 32
 """The file has the rest of each stream's sentence. A sentence may be a line of up to 16 MB."""
 _NAME = re.compile(r"step-\d{8,}")
+_DIRECTIONS = ("forward", "backward")
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
@@ -223,10 +224,10 @@ def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
 
 def state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
     """The carried LSTM states by name; none before the first step."""
-    sides = () if state is None else (("forward", state.forward), ("backward", state.backward))
+    directions = () if state is None else state.directions
     return {
         f"state.{direction}.{index}.{name}": tensor
-        for direction, layers in sides
+        for direction, layers in zip(_DIRECTIONS, directions, strict=False)
         for index, layer in enumerate(layers)
         for name, tensor in (("cell", layer.cell), ("output", layer.output))
     }
@@ -235,18 +236,17 @@ def state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
 def _expected_states(config: PretrainingConfig) -> dict[str, Tensor]:
     cell, output = (torch.empty(config.batch_size, dim) for dim in (config.bilm.lstm_dim, config.bilm.projection_dim))
     layers = (LSTMState(cell, output),) * config.bilm.num_layers
-    return state_tensors(BiLMState(layers, layers if config.bilm.bidirectional else ()))
+    return state_tensors(BiLMState((layers,) * config.bilm.num_directions))
 
 
 def _read_state(tensors: Mapping[str, Tensor], bilm: BiLM) -> BiLMState:
     device = bilm.char_encoder.embedding.weight.device
 
-    def layers(direction: str, count: int) -> tuple[LSTMState, ...]:
-        own = (tensors_under(f"state.{direction}.{index}.", tensors) for index in range(count))
+    def layers(direction: str) -> tuple[LSTMState, ...]:
+        own = (tensors_under(f"state.{direction}.{index}.", tensors) for index in range(bilm.config.num_layers))
         return tuple(LSTMState(layer["cell"].to(device), layer["output"].to(device)) for layer in own)
 
-    count = bilm.config.num_layers
-    return BiLMState(layers("forward", count), layers("backward", count if bilm.config.bidirectional else 0))
+    return BiLMState(tuple(map(layers, _DIRECTIONS[: bilm.config.num_directions])))
 
 
 def save_best(run_dir: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:

@@ -96,8 +96,8 @@ class StackedGradients:
         for parameter, gradient in zip(self.parameters, results.gradients, strict=True):
             parameter.grad = gradient
         losses = results.losses.clone().unbind()
-        sides = [tuple(LSTMState(cell[w], output[w]) for cell, output in results.state) for w in range(len(losses))]
-        return losses, BiLMState(sides[0], sides[1] if len(sides) > 1 else ())
+        sides = (tuple(LSTMState(cell[w], output[w]) for cell, output in results.state) for w in range(len(losses)))
+        return losses, BiLMState(tuple(sides))
 
     def _tensors(self, drawn: DrawnBatch, state: BiLMState | None) -> _Tensors:
         config, like, directions = self.config, self.softmax.weight.detach(), drawn.batch.directions
@@ -150,7 +150,7 @@ class StackedGradients:
             return [
                 (zeros((*rows, sizes.lstm_dim)), zeros((*rows, sizes.projection_dim))) for _ in range(sizes.num_layers)
             ]
-        layers = zip(*[state.forward, state.backward][: sizes.num_directions], strict=True)
+        layers = zip(*state.directions, strict=True)
         return [
             (torch.stack([own.cell for own in layer]), torch.stack([own.output for own in layer])) for layer in layers
         ]
