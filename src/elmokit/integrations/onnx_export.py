@@ -131,12 +131,8 @@ class ExportableBiLM(nn.Module):
         assert isinstance(encoder, CharEncoder)
         characters = encoder.embedding(character_ids.flatten(0, 1)).transpose(1, 2)
         pooled = [convolution(characters).amax(dim=2) for convolution in encoder.convolutions]
-        hidden: Tensor = encoder.activation(torch.cat(pooled, dim=1))
-        for highway in encoder.highways:
-            hidden = highway(hidden)
-        if encoder.projection is not None:
-            hidden = encoder.projection(hidden)
-        return hidden.view(*character_ids.shape[:2], self.bilm.config.projection_dim)
+        tokens = encoder.transform(torch.cat(pooled, dim=1))
+        return tokens.view(*character_ids.shape[:2], self.bilm.config.projection_dim)
 
     def _read(self, lstm: ProjectedLSTM, inputs: Float[Tensor, "T B D"]) -> list[Float[Tensor, "T B D"]]:
         outputs: list[Tensor] = []

@@ -75,8 +75,8 @@ class CharEncoder(nn.Module):
 
     def forward(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
         if not len(character_ids):
-            return self._transform(self.embedding.weight.new_zeros(0, self.num_filters))
-        return self._transform(
+            return self.transform(self.embedding.weight.new_zeros(0, self.num_filters))
+        return self.transform(
             pool_by_length(
                 character_ids,
                 self._convolve,
@@ -88,9 +88,10 @@ class CharEncoder(nn.Module):
 
     def encode_groups(self, groups: Sequence[Int[Tensor, "_ _"]]) -> Float[Tensor, "N D"]:
         """Representations of the tokens of all groups (N,C). Each group may be cut as in `pool_by_length`."""
-        return self._transform(torch.cat([self._convolve(group) for group in groups]))
+        return self.transform(torch.cat([self._convolve(group) for group in groups]))
 
-    def _transform(self, pooled: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
+    def transform(self, pooled: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
+        """Token representations from the largest responses of the filters."""
         hidden = self.activation(pooled)
         for highway in self.highways:
             hidden = highway(hidden)
