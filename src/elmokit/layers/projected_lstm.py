@@ -70,9 +70,10 @@ class ProjectedLSTM(nn.Module):
         batch_sizes: Sequence[int] | None = None,
         carry_mask: Float[Tensor, "T B 1"] | None = None,
         input_masks: Sequence[Float[Tensor, "T B D"]] | None = None,
-        product_dtype: torch.dtype | None = None,
     ) -> tuple[list[Float[Tensor, "T B D"]], list[LSTMState]]:
         """Outputs (T,B,D) and last state of every layer.
+
+        Under `torch.autocast`, matrix products have its type; cells, gates and sums keep the type of the inputs.
 
         index: the row of `inputs` (then (N,D)) that each position reads. The first layer multiplies every row once,
             however often it is read.
@@ -81,8 +82,6 @@ class ProjectedLSTM(nn.Module):
         carry_mask: 0 where a row forgets its state before the step, else 1.
         input_masks: a dropout mask for the input of each layer, already scaled. The skip connection adds the masked
             input, as in bilm-tf.
-        product_dtype: type of matrix products, such as bfloat16; cells, gates and sums keep the type of the inputs. The
-            default is the type of `torch.autocast` where it is enabled, else the type of the inputs.
         """
         outputs: list[Tensor] = []
         last: list[LSTMState] = []
@@ -96,7 +95,6 @@ class ProjectedLSTM(nn.Module):
                 index=index if number == 0 else None,
                 batch_sizes=batch_sizes,
                 carry_mask=carry_mask,
-                product_dtype=product_dtype,
             )
             inputs = output + inputs if self.use_skip_connections and number > 0 else output
             outputs.append(inputs)
@@ -134,7 +132,6 @@ class ProjectedLSTMLayer(nn.Module):
         index: Int[Tensor, "T B"] | None = None,
         batch_sizes: Sequence[int] | None = None,
         carry_mask: Float[Tensor, "T B 1"] | None = None,
-        product_dtype: torch.dtype | None = None,
     ) -> tuple[Float[Tensor, "T B D"], LSTMState]:
         """Outputs (T,B,D), zero after the end of a row, and the state after the last step of each row."""
         num_steps, batch_size = inputs.shape[:2] if index is None else index.shape
@@ -150,7 +147,7 @@ class ProjectedLSTMLayer(nn.Module):
             batch_sizes=rows,
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip if self.projection_weight is not None else None,
-            product_dtype=product_dtype or autocast_dtype(inputs) or inputs.dtype,
+            product_dtype=autocast_dtype(inputs) or inputs.dtype,
             save_for_backward=torch.is_grad_enabled(),
         )
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)

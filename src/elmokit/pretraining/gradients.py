@@ -162,9 +162,8 @@ class LossAndGradients:
             carry_mask = (~starts).to(tokens.dtype)[:, :, None]
         of_draw = {"number": drawn.number, "direction": direction, "rank": self.rank}
         masks = dropout_masks(self.config, (*batch.tokens.shape, tokens.shape[1]), like=tokens, **of_draw)
-        outputs, last = lstm(
-            *(inputs, state), index=index, carry_mask=carry_mask, input_masks=masks or None, product_dtype=self.dtype
-        )
+        with self._autocast():
+            outputs, last = lstm(inputs, state, index=index, carry_mask=carry_mask, input_masks=masks or None)
         hidden = outputs[-1] * masks[-1] if masks else outputs[-1]
         targets = torch.from_numpy(batch.targets).to(self.device).flatten()
         negatives = drawn.negatives[direction] if drawn.negatives else None
@@ -219,8 +218,12 @@ class LossAndGradients:
         return loss, ids, (weight, bias)
 
     def _encode(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16):
+        with self._autocast():
             return self.bilm.encode_tokens(character_ids).to(self.softmax.weight.dtype)
+
+    def _autocast(self) -> torch.autocast:
+        """Context, for one thread, with matrix products in the precision of the config."""
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16)
 
     def _fill_char_encoder(self, pieces: list[Tensor], gradient: Float[Tensor, "N D"]) -> None:
         parameters = list(self.bilm.char_encoder.parameters())
