@@ -81,8 +81,7 @@ def _has_fused_adagrad(device: torch.device) -> bool:
 
 def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
     """The LSTMs' matrices. `everywhere` adds the encoder's, except the embedding, whose rows are characters."""
-    lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
-    found = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
+    found = [parameter for lstm in bilm.lstms for parameter in lstm.parameters() if parameter.ndim == 2]
     if everywhere:
         encoder = bilm.char_encoder.named_parameters()
         found += [one for name, one in encoder if one.ndim > 1 and not name.startswith("embedding.")]
