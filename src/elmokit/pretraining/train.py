@@ -106,8 +106,9 @@ def pretrain(
     fine-tuning, it is also raised if a loss is 20 nats above the loss of guessing.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
-    how: dict[str, Any] = {"held_out": held_out, "as_text": as_text, "device": device, "on_step": on_step}
-    return begin(shards, vocabulary, run_dir, config=config, **how)
+    return begin(
+        shards, vocabulary, run_dir, config=config, held_out=held_out, as_text=as_text, device=device, on_step=on_step
+    )
 
 
 def resume_pretraining(
@@ -183,9 +184,16 @@ def begin(
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=WRITTEN)))
         sentences = sample_sentences(measured, number=config.evaluate_sentences, as_text=as_text) if measured else []
-        how: dict[str, Any] = {"held_out": sentences, "each_pass": each_pass, "started_from": started_from}
-        how["as_text"] = as_text
-        record = ranks.from_first(lambda: settled(config, texts, vocabulary, device=ranks.device, **how))
+        record = ranks.from_first(
+            lambda: settled(
+                *(config, texts, vocabulary),
+                device=ranks.device,
+                held_out=sentences,
+                as_text=as_text,
+                each_pass=each_pass,
+                started_from=started_from,
+            )
+        )
         check_names(run_dir.name, *record.shards, started_from or "")
         run = Run(run_dir, record, vocabulary, ranks=ranks)
         if ranks.first:
