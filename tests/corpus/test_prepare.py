@@ -25,7 +25,7 @@ from elmokit.corpus.manifest import held_out_file, is_corpus, training_files
 from elmokit.corpus.prepare import Preparation, keep_spelling, prepare
 from elmokit.files.lines import read_lines
 from elmokit.pretraining.before_training import check_files
-from elmokit.text.sentence_lines import column_texts, read_raw_documents, read_sentences
+from elmokit.text.sentence_lines import column_rows, read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
 from run_contents import contents_of_run
 
@@ -102,13 +102,13 @@ def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path:
     with pytest.raises(ValueError, match="the texts in column 'text' are read one by one"):
         Preparation(column="text", join_hyphens=True)
     path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
-    assert [*column_texts(path, "text")] == ["Title\n\none\ntwo", " \n"]
+    assert [text for text, _ in column_rows(path, "text")] == ["Title\n\none\ntwo", " \n"]
     (source,) = prepare([path], tmp_path / "corpus", Preparation(column="text", held_out=0, min_tokens=1)).sources
     assert (source.documents, source.sentences) == (1, 2)  # a blank text does not count
     path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nth\u00ad \n  ree\n\u3000\nfour")
     assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
     path = write(tmp_path / "raw.jsonl", '{"text": "th\\u00ad\\r\\nree"}\n')
-    assert [*column_texts(path, "text")] == ["three"]
+    assert [text for text, _ in column_rows(path, "text")] == ["three"]
     path = write(tmp_path / "raw", f"One{' ' * 100_000}line \n and more.")
     start = time.process_time()
     assert [*read_sentences(path)] == [f"One{' ' * 100_000}line and more."]

@@ -43,7 +43,7 @@ from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.alignment import token_offsets
 from elmokit.text.broken_words import BrokenWords, find_broken_words, num_broken_words
 from elmokit.text.plain_text import DAMAGED, LATEX, MARKER, is_wrapped
-from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_documents
+from elmokit.text.sentence_lines import column_rows, prose_lines, read_raw_documents
 from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize
 from elmokit.version import __version__
 
@@ -272,7 +272,7 @@ class _Sentences:
         """Number and text of each document, or the tokens of its only sentence."""
         column, as_text = self._options.column, self._options.as_text
         if column is not None:
-            texts = column_texts(path, column)
+            texts = (text for text, _ in column_rows(path, column))
             documents = enumerate(text for text in texts if (text.strip() if isinstance(text, str) else text))
         elif self._options.lines:
             documents = enumerate(line for line in self._lines(path) if line.strip())

@@ -45,7 +45,7 @@ def sentence_lines(
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text causes a warning.
-    column: the column of JSON lines, a table or CoNLL-U (`column_texts`); each of its texts is a line. None for text.
+    column: the column of JSON lines, a table or CoNLL-U (`column_rows`); each of its texts is a line. None for text.
     is_shard: whether the text is read to train a model.
     warn: is called with the warning; None skips the check.
     """
@@ -161,15 +161,10 @@ def _cut_before_last_sentence(text: str) -> tuple[str, str]:
     return (text[:place], text[place:]) if before else (text, "")
 
 
-def column_texts(path: str | os.PathLike[str], column: str) -> Iterator[str | list[str]]:
-    """The texts in a column of a file, or lists of tokens if it contains tokens (CoNLL-U, or lists in JSON)."""
-    return (text for text, _ in column_rows(path, column))
-
-
 def column_rows(
     path: str | os.PathLike[str], column: str, *, keep: Sequence[str] = (), raw_text: bool = False
 ) -> Iterator[tuple[str | list[str], list[object]]]:
-    """The text of each row, or its tokens, and its cells in the columns to `keep`.
+    """The text of each row, or its tokens (CoNLL-U, or lists in JSON), and its cells in the columns to `keep`.
 
     raw_text: whether the texts will be tokenised. If so, tokens are refused.
     """
