@@ -157,6 +157,7 @@ def test_names_warnings_and_descriptions_are_escaped(
 
     def inspect(*_: object) -> str:
         warnings.warn("of\nmo\x1bdel", stacklevel=1)
+        warnings.warn("of\nmo\x1bdel", stacklevel=1)  # from another line; it is shown once
         raise ValueError("x" * 1_000_000)
 
     monkeypatch.setattr("elmokit.formats.find.inspect", inspect)

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 from elmokit.cli.options import MAX_SHOWN, Parser
 from elmokit.system.messages import printable
@@ -108,7 +108,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning
+        show_once = cache(_show_warning)  # several parts of a command may give the same warning
+        warnings.showwarning = lambda message, *_: show_once(str(message))
         try:
             code = arguments.function(arguments)
             sys.stdout.flush()
@@ -170,5 +171,5 @@ def _one_line(text: str) -> str:
     return printable(" ".join(text.split()), limit=MAX_SHOWN)
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"elmokit: warning: {_one_line(str(message))}", file=sys.stderr)
+def _show_warning(message: str) -> None:
+    print(f"elmokit: warning: {_one_line(message)}", file=sys.stderr)

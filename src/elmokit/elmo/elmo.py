@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
 
@@ -26,6 +25,7 @@ from elmokit.elmo.encoding import (
     begun_early,
     pool,
     select,
+    spelt_as_in,
     split,
     tokens_of_each,
     unit_vectors,
@@ -452,7 +452,10 @@ class Elmo:
         """
         if isinstance(layers, str) and layers == "all":
             raise ValueError("layers is 'all'; expected one layer, an average, or a weight for each")
-        encode = partial(self.encode, layers=layers, show_progress_bar=False)
+
+        def encode(sentences: list[list[str]]) -> list[Array]:
+            return self.encode(spelt_as_in(self.vocabulary, sentences), layers=layers, show_progress_bar=False)
+
         return nearest_occurrences(encode, sentence, word, corpus, number=number, among=among)
 
     def encode_streams(

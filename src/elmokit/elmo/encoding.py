@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
@@ -17,6 +18,8 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32
     from torch import Tensor
+
+    from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
@@ -64,6 +67,13 @@ def tokens_in_turn(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
                     "strings or lists of tokens (str)"
                 )
         yield cast("list[str]", tokens)
+
+
+def spelt_as_in(vocabulary: Vocabulary | None, sentences: list[list[str]]) -> list[list[str]]:
+    """The sentences, in NFD if the vocabulary is: to the model, a word in NFC is then another word."""
+    if vocabulary is None or not vocabulary.is_decomposed:
+        return sentences
+    return [[unicodedata.normalize("NFD", token) for token in tokens] for tokens in sentences]
 
 
 def batches_by_length(lengths: Sequence[int], *, batch_size: int, for_gpu: bool = False) -> Iterator[list[int]]:

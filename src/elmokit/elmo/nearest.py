@@ -57,7 +57,7 @@ def nearest_occurrences(
     """The nearest occurrences, nearest first. The given sentence and repeated sentences in the corpus are left out.
 
     encode: returns one array (T,E) for each list of tokens. The other arguments are the same as for `Elmo.nearest`.
-    Tokens are compared in NFC.
+    Tokens are compared in NFC. `encode` may read them in another form.
     Raises ValueError for a word that is not in the sentence, an unknown `among`, and a number below 1.
     """
     if isinstance(corpus, str):

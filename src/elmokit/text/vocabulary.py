@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -56,6 +58,13 @@ class Vocabulary:
         self.unknown_id: int = self._ids[UNKNOWN]
         self.begin_id: int = self._ids[BEGIN_SENTENCE]
         self.end_id: int = self._ids[END_SENTENCE]
+
+    @cached_property
+    def is_decomposed(self) -> bool:
+        """Whether more tokens are spelt in NFD than in NFC, as in a text with decomposed characters."""
+        num_decomposed = sum(not unicodedata.is_normalized("NFC", token) for token in self.tokens)
+        num_composed = sum(not unicodedata.is_normalized("NFD", token) for token in self.tokens)
+        return num_decomposed > num_composed
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Self:

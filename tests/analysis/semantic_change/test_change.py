@@ -138,6 +138,19 @@ def test_text_and_words_in_nfd_are_read_as_nfc(tmp_path: Path):
         assert compare(korean, tmp_path, [word]).changes[0] == expected
 
 
+def test_a_model_of_decomposed_text_reads_decomposed_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_corpora(tmp_path, ("배를",), (), "ko")
+    decomposed = unicodedata.normalize("NFD", "배를")
+    korean = Elmo(random_bilm(), Vocabulary(["<S>", "</S>", "<UNK>", decomposed, "the"]), device="cpu")
+    read: list[list[str]] = []
+    encode = korean.encode
+    monkeypatch.setattr(korean, "encode", lambda block, **how: read.extend(block) or encode(block, **how))
+    compare(korean, tmp_path, ["배를"])
+    (found,) = korean.nearest("배를 탔다", "배를", ["그는 배를 샀다"], among="same")
+    assert found.token == "배를" and decomposed in read[-1]
+    assert all(unicodedata.is_normalized("NFD", " ".join(tokens)) for tokens in read)
+
+
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path, elmo: Elmo):
     for wrong in (1, 2.5, "3"):
         with pytest.raises(ValueError, match=f"max_uses is {wrong!r}; expected a whole number, at least 2"):

@@ -19,7 +19,7 @@ from elmokit.analysis.semantic_change.words import (
     parse_words,
     stop_list,
 )
-from elmokit.elmo.encoding import TOKENS_AT_ONCE, as_int, as_layers, unit_vectors
+from elmokit.elmo.encoding import TOKENS_AT_ONCE, as_int, as_layers, spelt_as_in, unit_vectors
 from elmokit.files.lines import is_read_once, shown_name
 from elmokit.formats.find import model_name
 from elmokit.system.batches import batched
@@ -264,7 +264,8 @@ def _vectors(elmo: Elmo, layers: Layers, words: Sequence[str], side: _Side) -> d
     for block in batched(
         sentences, size=SENTENCES_AT_ONCE, weight=lambda one: len(one[1]), enough_weight=TOKENS_AT_ONCE
     ):
-        arrays = elmo.encode([tokens for _, tokens in block], layers=layers, show_progress_bar=False)
+        read = spelt_as_in(elmo.vocabulary, [tokens for _, tokens in block])
+        arrays = elmo.encode(read, layers=layers, show_progress_bar=False)
         for (uses, _), array in zip(block, arrays, strict=True):
             for word, place, use in uses:
                 found[word][:, place] = array[..., use.index, :]

@@ -64,7 +64,7 @@ class TextCorpus:
     """Whether to read files as text even if they look like something else, such as a table."""
 
     def split(self, line: str) -> list[str]:
-        """Tokens of a line, in NFC, because models have read NFC."""
+        """Tokens of a line, in NFC, by which words are compared."""
         return tokenize(line) if self.raw_text else split_tokens(unicodedata.normalize("NFC", line))
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
