@@ -23,7 +23,7 @@ from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.lstm import PackedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.scoring import perplexity as perplexity_module
-from elmokit.scoring.perplexity import bilm_perplexity
+from elmokit.scoring.perplexity import perplexity
 from refusals import refusals, refused_options
 from toy_bilm import TINY, VOCABULARY, losses_by_definition, random_bilm, toy_elmo, toy_parts, write_toy
 
@@ -51,7 +51,7 @@ def test_carried_state_reads_a_story_as_perplexity_reads_one_stream(
     monkeypatch.setattr(module, "SENTENCES_AT_ONCE", 2)
     text = tmp_path / "text.txt"
     text.write_text("\n".join(map(" ".join, SENTENCES)) + "\n")
-    measured = bilm_perplexity(*toy_parts(), VOCABULARY, [text], carry_state=True)
+    measured = perplexity(write_toy(tmp_path / "toy"), [text], carry_state=True, device="cpu")
     found = toy_elmo().surprisal(SENTENCES, carry_state=True)
     assert measured.backward is not None
     for direction, side in (("forward", measured.forward), ("backward", measured.backward)):

@@ -42,7 +42,7 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
             logs = softmax(outputs[-1][:, 0]).log_softmax(dim=1)
         return math.exp(-float(logs[torch.arange(6), targets].mean()))
 
-    measured = bilm_perplexity(bilm, softmax, VOCABULARY, [path], carry_state=True)
+    measured = perplexity(write_toy(tmp_path / "toy"), [path], carry_state=True)
     forward = expected(bilm.forward_lstm, "<S> a b <S> c a", "a b </S> c a </S>")  # it never reads </S>
     assert measured.forward.perplexity == pytest.approx(forward, rel=1e-5)
     backward = expected(bilm.backward_lstm, "</S> b a </S> a c", "b a <S> a c <S>")
@@ -57,11 +57,12 @@ def test_carried_state_says_what_it_leaves_out_and_how_many_sentences_it_needs(
     monkeypatch.setattr(perplexity_file, "CARRIED_ROWS", 2)
     path = tmp_path / "text.txt"
     path.write_text("a b c\na\nb a a b\n")  # the first row needs a fourth sentence when the second is in its third
-    measured = bilm_perplexity(*toy_parts(), VOCABULARY, [path], carry_state=True)
+    model = write_toy(tmp_path / "toy")
+    measured = perplexity(model, [path], carry_state=True)
     assert (measured.num_predictions, measured.num_left_out) == (8, 3)
     path.write_text("a b c\n")
     with pytest.raises(ValueError, match=r"too little text; expected at least 2 sentences \(elmokit surprisal"):
-        bilm_perplexity(*toy_parts(), VOCABULARY, [path], carry_state=True)
+        perplexity(model, [path], carry_state=True)
 
 
 @pytest.mark.usefixtures("on_cpu")

@@ -235,7 +235,7 @@ def _of_files(table: PerplexityTable) -> str:
     rows = [["", "predictions", "UNK", *titles]]
     for text in (*table.files, *([table.whole] if len(table.files) > 1 else [])):
         measured = text.perplexity
-        sides = [side for side in (measured.forward, measured.backward) if side is not None]
+        sides = measured.directions
         numbers = [number for side in sides for number in (side.perplexity, side.perplexity_without_unknown)]
         numbers += [measured.mean] * (len(sides) - 1)
         counts = [text.name, f"{measured.num_predictions:,}", f"{measured.unknown_rate:.2%}"]

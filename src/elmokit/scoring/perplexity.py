@@ -67,10 +67,14 @@ class Perplexity:
     """Predictions per direction that carried state left out because the first row had run out of text."""
 
     @property
+    def directions(self) -> list[DirectionPerplexity]:
+        """The directions of the model, forward first."""
+        return [self.forward] if self.backward is None else [self.forward, self.backward]
+
+    @property
     def mean(self) -> float:
         """Mean of the perplexities of both directions, as the paper reports it."""
-        sides = [self.forward] if self.backward is None else [self.forward, self.backward]
-        return sum(side.perplexity for side in sides) / len(sides)
+        return sum(side.perplexity for side in self.directions) / len(self.directions)
 
     @property
     def unknown_rate(self) -> float:
@@ -144,13 +148,11 @@ def perplexity(
         return text_losses(scored, sentences, carry_state=carry_state, when_done=bar.update).perplexity()
 
 
-def bilm_perplexity(
-    bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
-) -> Perplexity:
+def bilm_perplexity(bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path]) -> Perplexity:
     """Perplexity of a model in memory, in any mode; see `perplexity`."""
     packed = PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
     scored = SurprisalModel(packed, softmax, vocabulary)
-    return text_losses(scored, each_text_once(shards, as_text=True), carry_state=carry_state).perplexity()
+    return text_losses(scored, each_text_once(shards, as_text=True)).perplexity()
 
 
 def each_text_once(shards: Sequence[Path], **how: Any) -> Callable[..., SentenceStream]:
