@@ -109,7 +109,11 @@ def execute(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         show_once = cache(_show_warning)  # several parts of a command may give the same warning
-        warnings.showwarning = lambda message, *_: show_once(str(message))
+
+        def show(message: Warning | str, *_: object) -> None:
+            show_once(str(message))
+
+        warnings.showwarning = show
         try:
             code = arguments.function(arguments)
             sys.stdout.flush()
