@@ -150,6 +150,22 @@ def test_a_token_embedder_can_forget_its_state():
     assert torch.equal(embedder(ids), first) and torch.equal(embedder(ids), first)
 
 
+def test_the_state_of_some_rows_can_be_forgotten():
+    elmo = Elmo(*PAIR, 1, dropout=0.0, stateful=True)
+    bilm = elmo._elmo_lstm._elmo_lstm
+    ids = batch_to_ids([["a", "b"]] * 3)
+    bilm.reset_states(torch.tensor([True]))
+    first, second = (elmo(ids)["elmo_representations"][0] for _ in range(2))
+    elmo.reset_states()
+    elmo(ids)
+    bilm.reset_states(torch.tensor([True, False, True]))
+    again = elmo(ids)["elmo_representations"][0]
+    assert_close(again[[0, 2]], first[[0, 2]])
+    assert_close(again[1], second[1])
+    bilm._states = None  # as some scripts write
+    assert_close(elmo(ids)["elmo_representations"][0], first)
+
+
 def test_boundaries_can_be_kept_also_those_of_a_blank_sentence_alone():
     bilm = random_bilm()
     ids = batch_to_ids([["a", "b"], ["c"]])
@@ -180,6 +196,60 @@ def test_further_axes_are_kept():
     assert torch.equal(cached["mask"], square["mask"])
 
 
+@pytest.mark.parametrize("options", [{}, {"keep_sentence_boundaries": True}, {"do_layer_norm": True, "stateful": True}])
+def test_results_are_contiguous_as_theirs(options: dict[str, Any]):
+    elmo = Elmo(None, None, 1, module=random_bilm(), vocab_to_cache=["<pad>", "a", "b", "c"], **options)
+    ids, words = batch_to_ids([["a"], ["c", "b"], ["b"], []]), torch.tensor([[1, 0], [3, 2], [2, 0], [0, 0]])
+    for inputs in ((ids, None), (ids, words)):
+        output, layers = elmo(*inputs), elmo._elmo_lstm(*inputs)
+        results = [*output["elmo_representations"], output["mask"], *layers["activations"], layers["mask"]]
+        assert all(result.is_contiguous() for result in results)
+    square = Elmo(None, None, 1, module=random_bilm())(ids.view(2, 2, 2, 50))
+    assert square["mask"].is_contiguous() and square["elmo_representations"][0].is_contiguous()
+
+
+def test_the_layers_and_the_mix_can_be_used_alone_as_in_their_code():
+    elmo = Elmo(*PAIR, 1, dropout=0.0)
+    ids = batch_to_ids(SENTENCES)
+    layers = elmo._elmo_lstm(ids)
+    assert [layer.shape[2] for layer in layers["activations"]] == [12] * 3 and layers["mask"].sum() > 0
+    mixed = elmo.scalar_mix_0(layers["activations"])[:, 1:-1]
+    output = elmo(ids)
+    assert_close(mixed * output["mask"][:, :, None], output["elmo_representations"][0])
+    assert elmo.scalar_mix_0([torch.ones(2, 5)] * 3).shape == (2, 5)
+    with pytest.raises(ValueError, match="got 2 tensors; this mix has weights for 3"):
+        elmo.scalar_mix_0(layers["activations"][1:])
+    with pytest.raises(ValueError, match="do_layer_norm is true, but no mask was given"):
+        Elmo(*PAIR, 1, do_layer_norm=True).scalar_mix_0(layers["activations"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("do_layer_norm", [False, True])
+def test_parts_in_another_precision_are_mixed_in_the_wider_one_as_theirs(dtype: torch.dtype, do_layer_norm: bool):
+    elmo, exact = (Elmo(*PAIR, 1, dropout=0.0, do_layer_norm=do_layer_norm) for _ in range(2))
+    ids = batch_to_ids(SENTENCES)
+    expected = exact(ids)["elmo_representations"][0]
+    elmo._elmo_lstm.to(dtype)
+    mixed = elmo(ids)["elmo_representations"][0]
+    assert mixed.dtype == torch.promote_types(dtype, torch.float32)
+    torch.testing.assert_close(mixed.float(), expected, rtol=0.05, atol=0.05)
+    whole = exact.to(dtype)
+    whole.load_state_dict({name: tensor.to(dtype) for name, tensor in elmo.state_dict().items()}, assign=True)
+    assert {parameter.dtype for parameter in whole.parameters()} == {dtype}
+    assert whole(ids)["elmo_representations"][0].dtype == dtype
+
+
+@pytest.mark.parametrize("cached", [None, ["<pad>", "a", "b"]])
+def test_a_module_without_memory_works_once_its_state_is_loaded(cached: list[str] | None):
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), vocab_to_cache=cached)
+    inputs = (batch_to_ids([["a", "b"]]), torch.tensor([[1, 2]]))
+    state, expected = elmo.state_dict(), elmo(*inputs)["elmo_representations"][0]
+    elmo.to("meta").load_state_dict(state, assign=True)
+    assert torch.equal(elmo(*inputs)["elmo_representations"][0], expected)
+    elmo.to("meta").to_empty(device="cpu").load_state_dict(state)
+    assert torch.equal(elmo(*inputs)["elmo_representations"][0], expected)
+
+
 @pytest.mark.parametrize("sentences", [[], [[]], [[], []]])
 @pytest.mark.parametrize("stateful", [False, True])
 def test_a_batch_without_tokens_gives_an_empty_result(sentences: list[list[str]], stateful: bool):
@@ -201,7 +271,7 @@ def test_words_are_cached_in_blocks_with_the_same_vectors_and_others_fall_back(m
     monkeypatch.setattr(bilm, "encode_tokens", lambda ids: in_blocks.append(len(ids)) or encode(ids))
     monkeypatch.setattr("elmokit.integrations.allennlp_bilm._BLOCK", 2)
     elmo = Elmo(None, None, 1, dropout=0.0, module=bilm, vocab_to_cache=["<pad>", "a", "b", "c", "d"])
-    assert in_blocks == [2, 2, 1]
+    assert in_blocks == [2, 2, 2, 1]  # with the boundaries
     plain = elmo(batch_to_ids([["b", "a"], ["d"]]))
     nothing = torch.zeros(2, 2, 50, dtype=torch.long)  # characters of cached words are not read
     cached = elmo(nothing, torch.tensor([[2, 1], [4, 0]]))
@@ -219,6 +289,21 @@ def test_words_of_the_cache_need_no_characters_and_others_do():
         elmo(None, word_inputs=torch.tensor([[1, 9]]))
     with pytest.raises(ValueError, match="neither character ids nor word_inputs were given"):
         elmo(None)
+
+
+def test_the_boundaries_of_cached_words_stay_as_they_are_so_that_the_char_encoder_is_not_trained():
+    bilm = random_bilm().requires_grad_(True)
+    elmo = Elmo(None, None, 1, dropout=0.0, module=bilm, vocab_to_cache=["<pad>", "a", "b"])
+    words = torch.tensor([[1, 2]])
+    before = elmo(None, words)["elmo_representations"][0]
+    before.sum().backward()
+    assert {name.split(".")[0] for name, each in bilm.named_parameters() if each.grad is not None} == {
+        "forward_lstm",
+        "backward_lstm",
+    }
+    assert elmo._elmo_lstm._word_embedding.weight.grad is not None
+    torch.nn.init.zeros_(bilm.char_encoder.projection.weight)
+    assert torch.equal(elmo(None, words)["elmo_representations"][0], before)
 
 
 def test_a_state_dict_in_float64_is_read_back_without_rounding():
@@ -331,6 +416,18 @@ def test_the_state_can_be_forgotten():
     ElmoEmbedder(*PUBLISHED).reset_states()
 
 
+@pytest.mark.parametrize("batches", [[[[]]], [[]], [[[]], [[]]]])
+def test_a_batch_without_tokens_leaves_the_state_as_it_is(batches: list[list[list[str]]]):
+    embedder = ElmoEmbedder(*PUBLISHED, stateful=True)
+    embedder.embed_batch(FEW)
+    second = embedder.embed_batch(FEW)
+    embedder.reset_states()
+    embedder.embed_batch(FEW)
+    for batch in batches:
+        assert [layers.shape for layers in embedder.embed_batch(batch)] == [(3, 0, 32)] * len(batch)
+    np.testing.assert_array_equal(embedder.embed_batch(FEW)[0], second[0])
+
+
 def test_with_state_words_are_cut_at_the_characters_of_the_model(tmp_path: Path):
     encoder = Encoder(random_bilm(replace(TINY, max_characters_per_token=10)), device="cpu")
     encoder.save(tmp_path / "model")
@@ -353,6 +450,10 @@ def test_a_batch_in_one_tensor_is_zero_at_padding(embedder: ElmoEmbedder):
     assert mask.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
     assert not (layers * ~mask[:, None, :, None]).any()
     torch.testing.assert_close(layers[2, :, 0], torch.from_numpy(embedder.embed_sentence(["밥"])[:, 0]))
+    assert layers.is_contiguous() and mask.is_contiguous()
+    for sentences in ([], [[]]):
+        layers, mask = embedder.batch_to_embeddings(sentences)
+        assert layers.shape == (len(sentences), 3, 0, 32) and mask.shape == (len(sentences), 0)
 
 
 @pytest.mark.parametrize("output_format", ["all", "top", "average"])
@@ -380,6 +481,18 @@ def test_a_file_without_the_sentences_opens_as_one_of_ours(embedder: ElmoEmbedde
         load_vectors(tmp_path / "theirs.hdf5")
 
 
+@pytest.mark.parametrize("as_given", [str, Path])
+def test_a_path_is_opened_and_sentences_can_be_keys(embedder: ElmoEmbedder, as_given: Any, tmp_path: Path):
+    text = as_given(tmp_path / "sentences.txt")
+    Path(text).write_text("A short sentence\n밥\n", encoding="utf-8")
+    embedder.embed_file(text, tmp_path / "by_number.hdf5", use_sentence_keys=False)
+    embedder.embed_file(text, tmp_path / "by_sentence.hdf5", use_sentence_keys=True)
+    with h5py.File(tmp_path / "by_number.hdf5") as numbers, h5py.File(tmp_path / "by_sentence.hdf5") as sentences:
+        assert list(sentences) == ["A short sentence", "밥"]
+        for number, array in enumerate(sentences.values()):
+            np.testing.assert_array_equal(numbers[str(number)][...], array[...])
+
+
 def test_without_files_the_model_is_the_published_original(monkeypatch: pytest.MonkeyPatch):
     """AllenNLP's two constants are the addresses of that model. Old scripts may also name no files at all."""
     published = find_published("original")
@@ -403,6 +516,8 @@ def test_files_and_models_that_cannot_be_are_refused(
     calls = (
         lambda: embedder.embed_file(["a", "", "b"], file),
         lambda: embedder.embed_file(["a"], file, "first"),
+        lambda: embedder.embed_file(["a", "b", "a"], file, use_sentence_keys=True),
+        lambda: embedder.embed_file("a b", file),
         lambda: ElmoEmbedder(weight_file="w.hdf5"),
         lambda: embedder.embed_sentence("I ate"),
         lambda: embedder.embed_batch("I ate"),

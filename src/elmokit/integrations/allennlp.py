@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.elmo.elmo import Elmo as EncodingElmo
 from elmokit.files.hdf5 import write_datasets
+from elmokit.files.lines import read_lines
 from elmokit.formats.published import find_published
 from elmokit.formats.read import read_bilm
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
@@ -133,10 +133,11 @@ class Elmo(nn.Module):
         rows = shape[:-1].numel()  # -1 is ambiguous without tokens
         words = None if word_inputs is None else word_inputs.reshape(rows, shape[-1])
         characters = None if inputs is None else inputs.reshape(rows, *inputs.shape[-2:])
-        layers, mask = self._elmo_lstm(characters, words)
+        output = self._elmo_lstm(characters, words)
+        layers, mask = output["activations"], output["mask"]
         mixes = [self.get_submodule(f"scalar_mix_{number}")(layers, mask) for number in range(self._num_mixes)]
         if not self._keep_sentence_boundaries:
-            mask = mask[:, 2:]  # without two positions, for the boundaries
+            mask = mask[:, 2:].contiguous()  # without two positions, for the boundaries
             mixes = [mix[:, 1:-1] * mask[:, :, None] for mix in mixes]
         if len(shape) > 2:
             mask = mask.unflatten(0, shape[:-1])
@@ -235,22 +236,25 @@ class ElmoEmbedder:
         """
         sentences = batch if isinstance(batch, str) else list(batch)
         check_sentences(sentences)
-        if self._reader is None:
+        if self._reader is None or not any(map(len, sentences)):  # without tokens, the state stays as it is
             return self._elmo.encode([list(sentence) for sentence in sentences], layers="all")
         width = self._elmo.config.max_characters_per_token
         ids = torch.from_numpy(batch_character_ids(sentences, max_characters_per_token=width)).to(self._elmo.device)
         with torch.no_grad():
-            layers = self._reader(ids)[0].cpu().numpy()
-        return [layers[:, row, 1 : 1 + len(sentence)] for row, sentence in enumerate(sentences)]
+            layers = torch.stack(self._reader(ids)["activations"]).cpu().numpy()
+        return [layers[:, row, 1 : 1 + len(sentence)].copy() for row, sentence in enumerate(sentences)]
 
     def batch_to_embeddings(
         self, batch: Sequence[Sequence[str]]
     ) -> tuple[Float[Tensor, "B L T E"], Bool[Tensor, "B T"]]:
         """The layers of a batch in one tensor (B,L,T,2D), zero at padding, and its mask (B,T)."""
-        arrays = [torch.from_numpy(array).transpose(0, 1) for array in self.embed_batch(batch)]
-        layers = pad_sequence(arrays, batch_first=True).transpose(1, 2)
-        lengths = torch.tensor([len(array) for array in arrays])
-        mask = torch.arange(layers.shape[2]) < lengths[:, None]
+        arrays = self.embed_batch(batch)
+        lengths = [array.shape[1] for array in arrays]
+        longest = max(lengths, default=0)
+        layers = torch.zeros(len(arrays), self._elmo.num_layers, longest, self._elmo.dim)
+        for row, array in enumerate(arrays):
+            layers[row, :, : lengths[row]] = torch.from_numpy(array)
+        mask = torch.arange(longest) < torch.tensor(lengths, dtype=torch.long)[:, None]
         return layers.to(self._elmo.device), mask.to(self._elmo.device)
 
     def embed_sentences(
@@ -262,34 +266,39 @@ class ElmoEmbedder:
 
     def embed_file(
         self,
-        input_file: Iterable[str],
+        input_file: str | Path | Iterable[str],
         output_file_path: str | Path,
         output_format: str = "all",
         batch_size: int = DEFAULT_BATCH_SIZE,
         forget_sentences: bool = False,
+        use_sentence_keys: bool = False,
     ) -> None:
         """Write the vectors of each line as a dataset of an HDF5 file. White space separates the tokens of a line.
 
-        input_file: an open file or other lines.
+        input_file: an open file, its path, or other lines.
         output_format: "all" layers (L,T,2D), the "top" one, or their "average" (T,2D).
         forget_sentences: leave out the dataset `sentence_to_index` (the number of each sentence, as JSON).
+        use_sentence_keys: name the datasets by sentences, not by numbers, and leave out `sentence_to_index`.
 
-        Raises ValueError for a blank line and for an unknown format.
+        Raises ValueError for a blank line, for an unknown format, and for two equal sentences that are keys.
         """
         if output_format not in ("all", "top", "average"):
             raise ValueError(f"output_format is {output_format!r}; expected 'all', 'top' or 'average'")
-        sentences = [line.strip() for line in input_file]
+        lines = read_lines(input_file) if isinstance(input_file, str | Path) else input_file
+        sentences = [line.strip() for line in lines]
         if "" in sentences:
             raise ValueError(f"line {sentences.index('') + 1} is blank; each line has to be a sentence")
+        if use_sentence_keys and len(set(sentences)) < len(sentences):
+            raise ValueError("some sentences occur twice, so they cannot be keys; leave out use_sentence_keys")
         arrays = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
         if output_format == "top":
             arrays = (layers[-1] for layers in arrays)
         elif output_format == "average":
             arrays = (layers.mean(axis=0) for layers in arrays)
-        keys = [str(number) for number in range(len(sentences))]
+        keys = sentences if use_sentence_keys else [str(number) for number in range(len(sentences))]
         index = json.dumps(dict(zip(sentences, keys, strict=True)))
         datasets = zip(keys, counted(arrays, progress_bar(unit="sentence", total=len(keys))), strict=True)
-        last = [] if forget_sentences else [("sentence_to_index", [index])]
+        last = [] if forget_sentences or use_sentence_keys else [("sentence_to_index", [index])]
         write_datasets(Path(output_file_path), chain(datasets, last), in_order=True)
 
 
@@ -321,18 +330,22 @@ class _ScalarMix(nn.Module):
         )
         self.gamma = nn.Parameter(torch.ones(1), requires_grad=trained)
 
-    def forward(self, layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "B U E"]:
+    def forward(self, tensors: Sequence[Float[Tensor, "*B E"]], mask: Bool[Tensor, "*B"] | None = None) -> Tensor:
+        if len(tensors) != len(self.scalar_parameters):
+            raise ValueError(f"got {len(tensors)} tensors; this mix has weights for {len(self.scalar_parameters)}")
         if self.do_layer_norm:
-            layers = _normalised(layers, mask)
-        weights = torch.cat(list(self.scalar_parameters)).softmax(dim=0)
-        return self.gamma * torch.einsum("l,lbue->bue", weights, layers)
+            if mask is None:
+                raise ValueError("do_layer_norm is true, but no mask was given; pass the mask of the real positions")
+            tensors = [_normalised(tensor, mask) for tensor in tensors]
+        weights = torch.cat(list(self.scalar_parameters)).softmax(dim=0).chunk(len(tensors))
+        return self.gamma * sum(weight * tensor for weight, tensor in zip(weights, tensors, strict=True))
 
 
-def _normalised(layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "L B U E"]:
-    """Layers of mean 0 and variance 1 over all real positions, boundaries included; padding gets other values."""
-    wide = layers.to(torch.promote_types(layers.dtype, torch.float32))  # a sum in float16 cannot exceed 65,504
-    real = mask[:, :, None].to(wide.dtype)
+def _normalised(layer: Float[Tensor, "*B E"], mask: Bool[Tensor, "*B"]) -> Float[Tensor, "*B E"]:
+    """A layer of mean 0 and variance 1 over all real positions, boundaries included; padding gets other values."""
+    wide = layer.to(torch.promote_types(layer.dtype, torch.float32))  # a sum in float16 cannot exceed 65,504
+    real = mask.unsqueeze(-1).to(wide.dtype)
     count = mask.sum() * wide.shape[-1]
-    mean = wide.sum(dim=(1, 2, 3), keepdim=True) / count  # padding is zero
-    variance = ((wide - mean) * real).square().sum(dim=(1, 2, 3), keepdim=True) / count
-    return ((wide - mean) / torch.sqrt(variance + 1e-12)).to(layers.dtype)
+    mean = (wide * real).sum() / count
+    variance = ((wide - mean) * real).square().sum() / count
+    return ((wide - mean) / torch.sqrt(variance + 1e-12)).to(layer.dtype)

@@ -7,9 +7,9 @@ without a counterpart in AllenNLP (no projection, or no backward direction) keep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -34,16 +34,22 @@ _NAMES = names_of("")
 _BLOCK = 1024  # words whose representations are computed at once
 
 
+class BiLMActivations(TypedDict):
+    """Each layer (B,T+2,2D), with the boundaries and zero at padding, and the mask (B,T+2)."""
+
+    activations: list[Tensor]
+    mask: Tensor
+
+
 class AllenNLPBiLM(nn.Module):
-    """Character ids (B,T,C) without boundaries -> the layers (L,B,T+2,2D) with them, zero at padding, and the mask.
+    """Character ids (B,T,C) without boundaries -> the layers (B,T+2,2D) with them, zero at padding, and the mask.
 
     bilm: a biLM that reads bytes. Its parameters decide whether it is trained.
     vocab_to_cache: words whose token representations are computed once; `word_ids` are their indices in this list.
-        The first word is padding, with a representation of zeros, as in AllenNLP's vocabularies.
+        The first word is padding, with a representation of zeros, as in AllenNLP's vocabularies. The representations
+        of the boundaries next to these words are computed once too, and never trained.
     stateful: whether each row of a batch starts with the final state of the same row in the previous batch.
     """
-
-    boundaries: Int[Tensor, "2 C"]
 
     def __init__(self, bilm: BiLM, *, vocab_to_cache: Sequence[str] | None = None, stateful: bool = False) -> None:
         super().__init__()
@@ -55,10 +61,13 @@ class AllenNLPBiLM(nn.Module):
         self.bilm = bilm
         self.num_layers: Final = bilm.config.num_layers + 1
         self.stateful = stateful
-        self._state: list[Tensor] | None = None
-        self.register_buffer("boundaries", _character_ids(bilm, [BEGIN_SENTENCE, END_SENTENCE]), persistent=False)
+        self._states: list[Tensor] | None = None
+        boundaries = [BEGIN_SENTENCE, END_SENTENCE]
+        self._boundaries = _character_ids(bilm, boundaries)  # no buffers: `to("meta")` and `to_empty` would lose them
+        self._boundary_vectors: Tensor | None = None
         self._word_embedding: nn.Embedding | None = None
         if vocab_to_cache:
+            self._boundary_vectors = _token_vectors(bilm, boundaries)
             vectors = _token_vectors(bilm, vocab_to_cache)
             vectors[0] = 0.0
             trains = any(parameter.requires_grad for parameter in bilm.parameters())
@@ -76,14 +85,18 @@ class AllenNLPBiLM(nn.Module):
         """Width 2D of a layer."""
         return self.bilm.config.output_dim
 
-    def reset_states(self) -> None:
-        """Start the next batch from zeros."""
-        self._state = None
+    def reset_states(self, mask: Bool[Tensor, " B"] | None = None) -> None:
+        """Start the next batch from zeros. With a mask, only its true rows do."""
+        if mask is None or self._states is None:
+            self._states = None
+        else:
+            rows = mask.nonzero().squeeze(1)
+            self._states = [part.index_fill(0, rows, 0.0) for part in self._states]
 
     def forward(
         self, inputs: Int[Tensor, "B T C"] | None, word_ids: Int[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "L B U E"], Bool[Tensor, "B U"]]:
-        """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache.
+    ) -> BiLMActivations:
+        """The layers and the mask. `word_ids`, 0 at padding, replace `inputs` if all are in the cache.
 
         Raises ValueError for character ids of another width than the model's, and if they are None but needed.
         """
@@ -98,16 +111,16 @@ class AllenNLPBiLM(nn.Module):
         else:
             self.bilm.check_ids(inputs)
             mask = (inputs > 0).any(dim=2)
-            ids = with_boundaries(inputs.long(), self.boundaries, mask)
+            ids = with_boundaries(inputs.long(), self._boundaries.to(inputs.device), mask)
             tokens, bounded = encoded_tokens(self.bilm, ids, distinct=True)
-        before = self._state if self.stateful else None
+        before = self._states if self.stateful else None
         rows = None if before is None else _state([_first_rows(kept, len(tokens)) for kept in before], self.bilm.config)
         output = self.bilm.contextualise(tokens, bounded.sum(dim=1).cpu(), rows)
         if self.stateful:
             new = _tensors(output.state)
             later = zip(new, before or new, strict=True)
-            self._state = [torch.cat([own, old[len(own) :]]) for own, old in later]  # rows of a larger batch stay
-        return output.layers, bounded
+            self._states = [torch.cat([own, old[len(own) :]]) for own, old in later]  # rows of a larger batch stay
+        return {"activations": list(output.layers), "mask": bounded}
 
     def _cached(
         self, words: nn.Embedding, word_ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
@@ -115,18 +128,21 @@ class AllenNLPBiLM(nn.Module):
         tokens = words(word_ids)
         lengths = mask.sum(dim=1, keepdim=True)
         bounded = torch.arange(mask.shape[1] + 2, device=mask.device) < lengths + 2
-        return with_boundaries(tokens, self.bilm.encode_tokens(self.boundaries), mask), bounded
+        assert self._boundary_vectors is not None
+        return with_boundaries(tokens, self._boundary_vectors.to(tokens), mask), bounded
 
 
 def _character_ids(bilm: BiLM, tokens: Sequence[str]) -> Int[Tensor, "N C"]:
     ids = character_ids(tokens, max_characters_per_token=bilm.config.max_characters_per_token)
-    return torch.from_numpy(ids).long().to(bilm.char_encoder.embedding.weight.device)
+    return torch.from_numpy(ids).long()
 
 
 @torch.no_grad()
 def _token_vectors(bilm: BiLM, words: Sequence[str]) -> Float[Tensor, "N D"]:
     """Token representations of words, computed in blocks: the char encoder needs some 100 KiB for each."""
-    return torch.cat([bilm.encode_tokens(_character_ids(bilm, block)) for block in batched(words, size=_BLOCK)])
+    device = bilm.char_encoder.embedding.weight.device
+    blocks = (_character_ids(bilm, block).to(device) for block in batched(words, size=_BLOCK))
+    return torch.cat([bilm.encode_tokens(block) for block in blocks])
 
 
 def _first_rows(kept: Float[Tensor, "B D"], num_rows: int) -> Float[Tensor, "N D"]:
@@ -156,7 +172,7 @@ def _on_load(
     module: AllenNLPBiLM,
     state_dict: dict[str, Tensor],
     prefix: str,
-    local_metadata: object,
+    local_metadata: Mapping[str, object],
     strict: bool,
     missing_keys: list[str],
     unexpected_keys: list[str],
@@ -173,5 +189,7 @@ def _on_load(
             said = f"has shape {tuple(theirs.shape)}; the biLM of this module calls for {row.shape}"
             error_msgs.append(f"{name} {said}")
         else:
-            values = row.load(theirs.detach().to(torch.promote_types(theirs.dtype, torch.float32)))
+            assigned = local_metadata.get("assign_to_params_buffers", False)  # then the parameters take their type
+            dtype = theirs.dtype if assigned else torch.promote_types(theirs.dtype, torch.float32)
+            values = row.load(theirs.detach().to(dtype))
         state_dict.update(zip((f"{prefix}{_OWN}{native}" for native in row.native), values, strict=True))
