@@ -46,6 +46,15 @@ def test_flair_s_name_of_the_layers_is_taken(mode: str):
         ElmoEmbeddings(ELMO, embedding_mode="last")
 
 
+def test_flair_s_two_files_are_taken():
+    pair = [str(Path(__file__).parents[1] / "fixtures/allennlp" / name) for name in ("options.json", "lm_weights.hdf5")]
+    found = ElmoEmbeddings(options_file=pair[0], weight_file=pair[1])
+    assert_same(vectors(found.embed(sentences())), Elmo(pair[0], weights=pair[1]).encode(TOKENS))
+    for given in ({"options_file": pair[0]}, {"weight_file": pair[1]}):
+        with pytest.raises(ValueError, match="expected both options_file and weight_file, or neither"):
+            ElmoEmbeddings(**given)
+
+
 @pytest.mark.parametrize("layers", ["top", "average", 0, np.int64(1), "all"])
 def test_tokens_get_the_vectors_of_elmo_once_and_all_layers_are_one_after_the_other(
     layers: Any, monkeypatch: pytest.MonkeyPatch

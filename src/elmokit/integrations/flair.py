@@ -27,6 +27,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     model: an `Elmo`, or what `Elmo.from_pretrained` takes.
     layers: as in `Elmo.encode`, by default "top". "all" concatenates the layers; it is the default of flair's own
         class.
+    options_file, weight_file: a released pair instead of a model, as in flair's own class.
     embedding_mode: the name of `layers` in flair's own class: "all", "top" or "average".
     name: a token keeps its vector under this name. By default it is the model's name (for a path, its last part and a
         hash of the model), the layers and, if it is not float32, the precision.
@@ -39,9 +40,11 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     def __init__(
         self,
         model: Elmo | str | Path = DEFAULT_MODEL,
+        options_file: str | Path | None = None,
+        weight_file: str | Path | None = None,
+        embedding_mode: str | None = None,
         *,
         layers: Layers | None = None,
-        embedding_mode: str | None = None,
         name: str | None = None,
     ) -> None:
         if layers is not None and embedding_mode is not None:
@@ -49,6 +52,10 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
         if embedding_mode not in (None, "all", "top", "average"):
             raise ValueError(f"embedding_mode is {embedding_mode!r}; expected 'all', 'top' or 'average'")
         chosen = layers if layers is not None else cast("Layers", embedding_mode or DEFAULT_LAYERS)
+        if (options_file is None) != (weight_file is None):
+            raise ValueError("one file was given; expected both options_file and weight_file, or neither")
+        if options_file is not None:
+            model = Elmo(options_file, weights=weight_file, device=_flair.device)
         self.elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device=_flair.device)
         self.layers: Layers = as_layers(chosen, top=self.elmo.config.num_layers)
         self.name = name or _default_name(self.elmo, self.layers)
