@@ -66,7 +66,7 @@ def texts_of_readers(page: str) -> dict[str, str]:
             "texts/1.txt": paragraphs("The bank raised its rates."),
         }
     if page == "your-own-language":
-        names = ("classical", "late", "medieval", "neo", "heldout_classical", "heldout_medieval")
+        names = ("classical", "late", "medieval", "neo", "heldout_classical", "heldout_medieval", "heldout_neo")
         treebank = "1\taqua\taqua\tNOUN\t_\t_\t0\troot\t_\t_\n2\tfluit\tfluo\tVERB\t_\t_\t1\tdep\t_\t_\n\n"
         splits = ("train", "dev", "test", "new", "ud_perseus/dev", "ud_perseus/test")
         return {

@@ -38,9 +38,11 @@ class ConlluSentence:
 def is_conllu(head: Sequence[str]) -> bool:
     """Whether a file has at least two of these: an id in its first row, ten columns there, a comment of CoNLL-U above.
 
-    If only one is missing, the file is damaged CoNLL-U.
+    If only one is missing, the file is damaged CoNLL-U. A file with nothing but comments is CoNLL-U without sentences.
     head: the first lines, up to the first one that is not a comment, without blank lines.
     """
+    if head and all(line.startswith("# ") for line in head):
+        return True
     cells = head[-1].split("\t") if head else []
     is_numbered = len(cells) > 2 and _ID.fullmatch(cells[0]) is not None
     is_commented = any(map(_OF_CONLLU.match, head))
@@ -48,7 +50,7 @@ def is_conllu(head: Sequence[str]) -> bool:
 
 
 def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[ConlluSentence]:
-    """The sentences of a file that have words. Warns about comments and empty nodes that belong to no sentence.
+    """The sentences of a file that have words. Warns if it has others: comments and empty nodes without a word.
 
     columns: the names of the columns. A file without ids may contain the token `#`. In a file with one column, a row is
         a token, perhaps with spaces.
@@ -58,6 +60,7 @@ def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COL
     rows: list[list[str]] = []
     words: list[list[str]] = []
     left_out: list[str] = []
+    has_sentences = False
     for number, line in enumerate(chain(lines, [""]), start=1):
         if comment.match(line):
             if rows:
@@ -71,12 +74,13 @@ def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COL
         else:
             if words:
                 yield ConlluSentence(name, number - len(rows), comments, rows, words)
+                has_sentences = True
             elif rows:
                 left_out += [*comments, *map("\t".join, rows)]
             if rows:  # comments above a blank line belong to the next sentence
                 comments, rows, words = [], [], []
     left_out += comments
-    if left_out:
+    if left_out and has_sentences:
         example = printable(left_out[0], limit=40)
         warn_caller(
             f"{name}: comments and empty nodes without a word are left out, such as {example!r}: "
