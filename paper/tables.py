@@ -228,7 +228,7 @@ def _probes(
         rows = [row for row in results.select(name, data=data) if "gain" not in row.metric]
         tables.append(grid(rows, ("model", "fingerprint", "layer"), column, title=data or name))
         gains = layer_gains(results, name, data, compared, split=split)
-        about = "Points, with the 95 % interval over sentences (over lemmas for nearest neighbours) where it is known."
+        about = "Points, with the 95 % interval over sentences where the items are known."
         tables.append(Table(f"{data}: differences", about, ("system", "fingerprint", "layers", "gain"), gains, 3))
     return tables
 
