@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import io
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from contextlib import AbstractContextManager
+from functools import cached_property
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
@@ -34,9 +35,13 @@ h5py: Any = _H5py()
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""
-refusing_damage = partial(as_format_error, errors=_DAMAGE)
 _FLOATS = ("float16", "float32", "float64")
 _HARD_LINK = 0  # the ordinary link; others lead elsewhere in the file, or into another file
+
+
+def refusing_damage(path: Path, reason: str, *, part: str | None = None) -> AbstractContextManager[None]:
+    """Turn the errors that h5py raises for damaged files into FormatError."""
+    return as_format_error(path, reason, errors=_DAMAGE, part=part)
 
 
 class HDF5File:
