@@ -282,13 +282,15 @@ def gain_shrinks_with_data(results: Results) -> Found:
         model: {task: _above_chance(curve(results, task, model, "cpu-converged")) for task in CURVE_TASKS}
         for model in (SHIPPED, MODEL)
     }
+    slopes = {model: {task: _slope(task, model, own) for task, own in points[model].items()} for model in points}
     counted = ("semantic-roles", "entailment")  # the curves of the paper's figure
-    model = SHIPPED if all(_slope(task, SHIPPED, points[SHIPPED][task]).difference for task in counted) else MODEL
-    slopes = {task: _slope(task, model, own) for task, own in points[model].items()}
-    shown = [slope for task, slope in slopes.items() if task not in counted]
-    shown += [_slope(task, model, dict(list(points[model][task].items())[1:])) for task in counted]
-    findings = [slopes[task] for task in counted]
-    return [Comparison(f"{model}, gain lost per tenfold data", findings)], list(map(str, shown))
+    model = SHIPPED if all(slopes[SHIPPED][task].difference for task in counted) else MODEL
+    shown = [str(slope) for task, slope in slopes[model].items() if task not in counted]
+    for task in counted:
+        without_smallest = dict(list(points[model][task].items())[1:])
+        shown.append(str(_slope(task, model, without_smallest)))
+    findings = [slopes[model][task] for task in counted]
+    return [Comparison(f"{model}, gain lost per tenfold data", findings)], shown
 
 
 def fine_tuning(results: Results) -> Found:

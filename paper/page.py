@@ -130,7 +130,7 @@ def _answer(measured: Mapping[str, Pair], others: Mapping[str, Pair]) -> str:
     """Answer the question in a sentence, and say how a transformer does in ELMo's place."""
     answers = _by_direction(measured, {1: "Yes for", -1: "No for", 0: "We cannot tell for"})
     answer = " ".join(f"{one}." for one in answers)
-    answer += f" The model is `{SHIPPED}`: 10 million parameters, trained in 7 minutes of an H100."
+    answer += f" The model is `{SHIPPED}`: 10 million parameters, pretrained on one H100."
     if others:
         found = _by_direction(others, {1: "is better in", -1: "is worse in", 0: "may be better or worse in"})
         answer += f" In ELMo's place MiniLM, a sentence encoder of 2021 (22 million), {_listed(found)}."

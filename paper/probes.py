@@ -255,7 +255,7 @@ def _neighbours(request: Request) -> None:
             if better in shares and worse in shares:  # the shares of 200,000 occurrences are not kept
                 before, after = (_by_lemma(*shares[layer][1:]) for layer in (worse, better))
                 gain = over_clusters([before], [after], score=share)
-                interval = gain.interval() or Interval(*[gain.estimate] * 3)
+                interval = gain.interval() or Interval(gain.estimate, gain.estimate, gain.estimate)
                 for end, value in (("", interval.estimate), (", low", interval.low), (", high", interval.high)):
                     values[f"{better} over {worse}", "", f"gain in same sense{end}"] = value
         return Scores(values)
@@ -494,11 +494,8 @@ def neighbour_shares(
         for row, of_row in found.items():
             blocks = _shares_in_blocks(group, None if row == CHANCE else unit_vectors(rows[row](mine)))
             of_row += [(pos, sense, np.full(len(sense), number)) for pos, sense in blocks]
-    return {
-        row: (np.concatenate(pos), np.concatenate(sense), np.concatenate(lemmas))
-        for row, of_row in found.items()
-        for pos, sense, lemmas in [zip(*of_row, strict=True)]
-    }
+    joined = {row: [np.concatenate(parts) for parts in zip(*of_row, strict=True)] for row, of_row in found.items()}
+    return {row: (same_pos, same_sense, lemmas) for row, (same_pos, same_sense, lemmas) in joined.items()}
 
 
 def _shares_in_blocks(

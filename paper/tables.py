@@ -349,8 +349,8 @@ VIEWS: dict[str, tuple[View, ...]] = {
             names=("data", "corpus_size", "train_size", "arm"),
             column="metric",
             title="Known and unknown words",
-            about="Test sets, percent: means over the seeds ± a standard deviation. An arm knows words that its "
-            "training sentences have twice, and those of its word vectors, so arms with and without fastText differ.",
+            about="Test sets, percent: means over the seeds ± a standard deviation. An arm knows the words that occur "
+            "twice in its training sentences or have a word vector, so arms with fastText know more words.",
         ),
         partial(
             _PERPLEXITY,

@@ -222,6 +222,8 @@ def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
         find(pair / "options.json", tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="unknown model 'small_en': .*; did you mean small-en"):
         inspect("small_en")
+    with pytest.raises(FileNotFoundError, match="unknown model 'mini-en': .*; small-en has replaced it; installed: "):
+        inspect("mini-en")
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
         with pytest.raises(FileNotFoundError, match="for a URL, download the files .*hf://user/model"):
             find(url)

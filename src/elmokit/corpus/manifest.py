@@ -163,7 +163,7 @@ class CorpusManifest:
         if not self.options.get("join_hyphens") and self.broken_words > max(2, MOST_BROKEN * num_tokens):
             warnings.append(
                 f"{self.broken_words:,} words seem to be broken by a hyphen at a line end, and models would learn "
-                "their pieces: --join-hyphens (join_hyphens=True) joins those that occur unbroken elsewhere"
+                "their pieces; use --join-hyphens (join_hyphens=True) to join words that also occur unbroken"
             )
         share = self.dropped[TOO_LONG].tokens / num_tokens
         if share > MOST_TOO_LONG:

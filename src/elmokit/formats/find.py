@@ -47,9 +47,10 @@ _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 DEFAULT_MODEL = "small-en"
 _ADVICE = {
     DEFAULT_MODEL: "reinstall elmokit, which includes it (in a clone: git pull, then pip install .); ",
+    "mini-en": "small-en has replaced it; ",
     "mini-ko": "install it: pip install 'elmokit[ko]'; ",
 }
-"""What to do about our models if they are not installed."""
+"""What to do about our models if they are not installed. Results name mini-en, which is no longer bundled."""
 FINGERPRINT_DIGITS = 8
 """How many digits of a fingerprint are shown in tables and names of runs."""
 ENTRY_POINTS = "elmokit.models"

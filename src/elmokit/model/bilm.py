@@ -212,7 +212,7 @@ def _lstm(config: BiLMConfig) -> ProjectedLSTM:
 
 
 def as_read(steps: Float[Tensor, "T B D"], lengths: Int[Tensor, " B"], direction: int) -> Float[Tensor, "T B D"]:
-    """Steps in the order in which a direction reads them (0 is forward), or back in the order of the text."""
+    """Steps in the reading order of a direction (0 is forward). The same call brings them back into text order."""
     return steps if direction == 0 else reverse(steps, lengths)
 
 

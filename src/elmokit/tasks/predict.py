@@ -153,7 +153,7 @@ class TrainedTask:
         return reading.examples
 
     def _is_like_text(self, path: str | Path) -> bool:
-        """Whether the first lines look like raw text or JSON, as far as they can be read (again)."""
+        """Whether the first lines look like raw text or JSON. True for a stream, because its lines are gone."""
         if is_read_once(path):
             return True
         try:
