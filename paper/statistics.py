@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 BASELINE, IMPROVING, UNKNOWN = "no ELMo", "†", "unknown"
 POWER = 0.8
 RESAMPLES = 1000
+ENOUGH_SEEDS = 3
+"""Student's interval over two seeds is almost four times as wide as that over three."""
 _NORMAL = statistics.NormalDist()
 
 
@@ -179,7 +181,7 @@ class Pair:
     def has_same_source(self) -> bool:
         """Whether both were trained by the same commit on the same kind of machine."""
         is_recorded = not (self.arm.commits | self.arm.machines) & {"", UNKNOWN}
-        return is_recorded and self.rank[:2] == (True, True)
+        return is_recorded and self.agreement == (True, True)
 
     @property
     def was_improving(self) -> bool:
@@ -202,11 +204,15 @@ class Pair:
         return self.arm.rows[0]
 
     @property
-    def rank(self) -> tuple[bool, bool, int, str, str]:
-        """Higher for pairs of one commit, then of one machine, then with more seeds, then for newer ones."""
-        before, after = self.baseline, self.arm
-        agree = before.commits == after.commits, before.machines == after.machines
-        return (*agree, len(self.gains), after.date, before.date)
+    def agreement(self) -> tuple[bool, bool]:
+        """Whether both are of the same commits, and of the same machines."""
+        return self.baseline.commits == self.arm.commits, self.baseline.machines == self.arm.machines
+
+    @property
+    def rank(self) -> tuple[int, bool, bool, int, str, str]:
+        """Higher for pairs with three seeds, then of one commit, then of one machine, then with more seeds or newer."""
+        number = len(self.gains)
+        return (min(number, ENOUGH_SEEDS), *self.agreement, number, self.arm.date, self.baseline.date)
 
 
 def batches(rows: Iterable[Result]) -> list[Batch]:
@@ -271,7 +277,7 @@ def with_items(results: Results, pair: Pair) -> Pair:
 def best_pair(
     results: Results, table: str, better: str, worse: str = BASELINE, *, model: str = "", **where: Any
 ) -> Pair | None:
-    """The pair that tables and claims use: of one commit, one machine, with most seeds; among equals, the newest."""
+    """The pair that tables and claims use: with three seeds, of one commit, of one machine, with most seeds, newest."""
     found = pairs(results, table, better, worse, model=model, **where)
     return max(found, key=lambda pair: pair.rank, default=None)
 

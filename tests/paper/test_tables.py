@@ -72,10 +72,11 @@ def batch_pair(commit: str, day: int, gain: float, *, seeds: int = 2, machine: s
         (batch_pair("a", 1, 5), 1),
         (batch_pair("a", 1, 5, seeds=3), 5),
         (batch_pair("a", 3, 5, seeds=1), 1),
+        (batch_pair("a", 3, 5, seeds=3, machine="n"), 5),
         (batch_pair("a", 3, 5, machine="n"), 1),  # its baseline is of another machine
     ],
 )
-def test_tables_use_the_pair_of_one_commit_and_machine_then_of_most_seeds_then_the_newest(
+def test_tables_use_the_pair_with_three_seeds_then_of_one_commit_and_machine_then_of_most_seeds_then_the_newest(
     other: list[Result], gain: float, tmp_path: Path
 ):
     rows = [*batch_pair("z", 2, 1), *other]
