@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
+from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
 from elmokit.text.vocabulary import Vocabulary
 
@@ -65,3 +66,13 @@ def test_the_command_says_what_the_vocabulary_covers_and_bad_input_leaves_nothin
         error = capsys.readouterr().err
         assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
     assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "heldout.txt.xz"])
+def test_the_files_of_a_corpus_are_not_overwritten(shard: Path, tmp_path: Path, name: str):
+    shard.write_text("".join(f"the cat saw dog {number} .\n\n" for number in range(20)))
+    prepare([shard], tmp_path / "corpus", Preparation(held_out=0.1))
+    before = (tmp_path / "corpus" / name).read_bytes()
+    with pytest.raises(ValueError, match=f"{name} would be replaced by the output"):
+        write_vocabulary([tmp_path / "corpus"], tmp_path / "corpus" / name)
+    assert (tmp_path / "corpus" / name).read_bytes() == before

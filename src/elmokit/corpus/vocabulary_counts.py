@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from elmokit.corpus.manifest import training_files
+from elmokit.corpus.manifest import HELD_OUT_FILE, MANIFEST_NAME, training_files
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
 from elmokit.files.lines import check_texts
@@ -63,8 +63,9 @@ def write_vocabulary(
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
     if max_size is not None and max_size <= len(SPECIALS):
         raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
-    shards, path = [file for given in as_paths(shards) for file in training_files(given)], expanded(path)
-    check_is_not_input(path, *shards)
+    corpora, path = as_paths(shards), expanded(path)
+    shards = [file for given in corpora for file in training_files(given)]
+    check_is_not_input(path, *shards, *(folder / name for folder in corpora for name in (MANIFEST_NAME, HELD_OUT_FILE)))
     if len(shards) > 1:
         check_texts(*shards)
     with atomic_write(path) as unfinished:
