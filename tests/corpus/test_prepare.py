@@ -287,7 +287,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
         ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; end sentences by blank lines"),
         (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
         ("raw.txt", ["--exclude", str(tmp_path / NOT_UTF8)], r"caf\udce9: its name is not UTF-8; rename"),
-        ("there", [], "there is a folder; expected a text file (all files in it: "),
+        ("there", [], "there is a folder; expected a text file (several, where a command takes them: "),
         ("pipe", [], "pipe is a pipe or standard input, but it is read twice; write it to a file first"),
         ("raw.txt", ["--exclude", str(tmp_path / "pipe")], "pipe is a pipe or standard input, but it is read twice"),
         ("raw.txt", ["-o", str(tmp_path / "there")], "exists and is not an empty folder"),

@@ -182,7 +182,7 @@ def test_files_are_a_list_of_names_or_paths(tmp_path: Path):
     assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
     assert as_paths(["~no-such-user/a.txt"]) == [Path("~no-such-user/a.txt")]
     for alone in ("a.txt", Path("a.txt")):
-        with pytest.raises(ValueError, match=re.escape("a.txt is a single file; expected a list of files: ['a.txt']")):
+        with pytest.raises(ValueError, match=re.escape("a.txt is a single path; expected a list of files: ['a.txt']")):
             as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it
 
 

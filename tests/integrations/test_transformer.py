@@ -106,6 +106,8 @@ def test_a_word_with_too_many_pieces_and_a_folder_without_a_model_are_refused(fo
         unpadded(HF_FIRST.open(str(folder)), [["un" + "believable" * 4]])
     with pytest.raises(FileNotFoundError, match=rf"{tmp_path.name} has no config\.json; expected a folder of save_pre"):
         HF_FIRST.open(str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="no/such is neither a folder nor .*; download it: hf download no/such"):
+        HF_FIRST.open("no/such")
 
 
 @pytest.mark.parametrize("settings", [None, {"pad_token": None}, {"padding_side": "left"}], ids=str)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
@@ -189,6 +190,11 @@ def test_a_text_that_changes_while_it_is_embedded_is_noticed(
     monkeypatch.setattr(embed, "_survey", change)
     with pytest.raises(ValueError, match=r"out\.npy: the text has changed since it was first read; start over"):
         embed_file(ELMO, text, tmp_path / "out.npy")
+
+
+def test_the_command_refuses_a_folder_as_output(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["embed", str(text), "-o", str(tmp_path)]) == 2
+    assert f"{tmp_path} is a folder; expected the name of a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, ".parquet"])

@@ -54,7 +54,11 @@ def add_train(parser: Parser) -> None:
 def run_train(arguments: argparse.Namespace) -> None:
     settings = ("TASK", "--run", "--recipe", "--elmo", "--word-vectors", "--seed")
     check_option(arguments, "--resume", without=settings)
-    needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run}
+    needed = {
+        "TASK": arguments.task,
+        "--data DIR or --train FILE": arguments.data or arguments.train,
+        "--run DIR": arguments.run,
+    }
     check_new_run(arguments, needed)
     check_option(arguments, "--dev", needs="--train")
     check_option(arguments, "--test-file", needs="--train")

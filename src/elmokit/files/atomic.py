@@ -66,7 +66,7 @@ def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str] | N
 def as_paths(files: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files as paths. Raises ValueError for a single path, because its letters would be taken for file names."""
     if isinstance(files, str | os.PathLike):
-        raise ValueError(f"{os.fspath(files)} is a single file; expected a list of files: [{os.fspath(files)!r}]")
+        raise ValueError(f"{os.fspath(files)} is a single path; expected a list of files: [{os.fspath(files)!r}]")
     return [expanded(file) for file in files]
 
 

@@ -244,7 +244,9 @@ def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
     except FileNotFoundError:
         raise FileNotFoundError(f"{name}: there is no such file") from None
     except IsADirectoryError:
-        raise IsADirectoryError(f"{name} is a folder; expected a text file (all files in it: {name}/*)") from None
+        raise IsADirectoryError(
+            f"{name} is a folder; expected a text file (several, where a command takes them: {name}/*)"
+        ) from None
     except OSError as error:
         raise OSError(f"{name}: cannot be opened: {error.strerror or error}") from error
     with file:

@@ -210,7 +210,8 @@ def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
     wanted = _note(model).files.get(name, {}).get("sha256")
     if wanted is None or (found := file_digest(path, "sha256").hex()) == wanted:
         return None
-    return f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that an earlier one had: {_note_path(model)}"
+    other = f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that an earlier one had"
+    return f"{other}; to trust it, remove {_note_path(model)}"
 
 
 def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:

@@ -157,7 +157,11 @@ def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device |
     safely = {"local_files_only": True, "trust_remote_code": False}
     if Path(model).is_dir() and not Path(model, "config.json").exists():  # transformers blames the tokenizer
         raise FileNotFoundError(f"{model} has no config.json; expected a folder of save_pretrained")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
+    except OSError as error:  # its message is about the network, though none is asked
+        where = "neither a folder nor a model that was downloaded before"
+        raise FileNotFoundError(f"{model} is {where}; download it: hf download {model}") from error
     # As an argument, it would make Qwen's tokenizer add spaces within words. Without it, some tokenizers refuse words.
     tokenizer.add_prefix_space = True
     if not tokenizer.is_fast:

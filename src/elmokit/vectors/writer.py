@@ -35,8 +35,10 @@ FLOAT = RowsInFile.dtype
 
 
 def check_is_new(*paths: Path, overwrite: bool) -> None:
-    """Raise FileExistsError if one of the files exists, unless `overwrite` is true."""
+    """Raise FileExistsError if one of the files exists, unless `overwrite` is true. A folder is always refused."""
     for path in paths:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
         if path.exists() and not overwrite:
             raise FileExistsError(
                 f"{path} exists; choose another name, or add --overwrite, or overwrite=True, to replace it"
