@@ -14,7 +14,7 @@ from elmokit.system.markdown import escape_markdown, markdown_table
 from paper.claims import Finding, Verdict, headline, verdicts
 from paper.experiments import CURVE_TASKS, DATASETS, LATIN_ARMS, MODEL, SHIPPED, SIX_TASKS
 from paper.results import Results
-from paper.statistics import BASELINE, Batch, Pair, batches, best_batch, best_pair, curve, learnt_mix, with_items
+from paper.statistics import BASELINE, Batch, Pair, batches, best_batch, best_pair, curve, learnt_mix, pairs, with_items
 from paper.tables import VIEWS, bullets, gain_text, mixes_of, printed, table_text
 
 FOLDER = "results"
@@ -185,18 +185,25 @@ def _baselines(results: Results) -> str:
 
 def _own_language(results: Results) -> list[str]:
     """The gain from a biLM of your own text with few annotated sentences; empty if that is not measured."""
-    lines: list[str] = []
-    for data, size in _treebanks(results).items():
-        where: dict[str, Any] = {"data": data, "corpus_size": size, "train_size": FEW_SENTENCES}
-        for better, worse in (("biLM", "fastText"), ("both", "fastText")):
-            one = best_pair(results, "latin", better, worse, tests=True, **where)
-            if one and one.gain:
-                gain = f"{better} over {worse} {gain_text(one)} (accuracy {one.baseline.mean:.1f} with {worse})"
-                lines.append(f"{data}, {FEW_SENTENCES} sentences, {size:,} words of raw text: {gain}")
-    if not lines:
+    rows: list[list[str]] = []
+    for data, size in _raw_texts(results):
+        found: dict[str, Pair] = {}
+        for arm, other in (("fastText", LATIN_ARMS[0]), ("biLM", "fastText"), ("both", "fastText")):
+            every = pairs(results, "latin", arm, other, tests=True, data=data, train_size=FEW_SENTENCES)
+            if own := [one for one in every if one.where.corpus_size == size]:
+                found[arm] = max(own, key=lambda pair: pair.rank)
+        if len(found) == 3:
+            scores = [str(found["fastText"].baseline), *(str(one.arm) for one in found.values())]
+            rows.append([f"{size:,}", *scores, gain_text(found["biLM"])])
+    if not rows:
         return []
-    about = "Part-of-speech tags of Latin, with vectors and a biLM of the same raw text ([all](results/latin.md)):"
-    return ["## A biLM of your own text", about, bullets(map(escape_markdown, lines))]
+    about = (
+        f"Part-of-speech tags of Latin (accuracy on the test set), learnt from {FEW_SENTENCES} sentences. fastText and "
+        "the biLM have read the same raw text. [How to train one](your-own-language.md), "
+        "[all numbers](results/latin.md)."
+    )
+    header = ("words of raw text", "no vectors", "fastText", "biLM", "both", "biLM over fastText, 95 % CI")
+    return ["## A biLM of your own text", about, markdown_table(header, rows)]
 
 
 def _finding_text(finding: Finding) -> str:
@@ -208,10 +215,10 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _treebanks(results: Results) -> dict[str, int]:
-    """The treebanks of Latin, with the size of the largest raw text."""
-    rows = results.select("latin", task="tags")
-    return {data: max(row.corpus_size or 0 for row in rows if row.data == data) for data in {row.data for row in rows}}
+def _raw_texts(results: Results) -> list[tuple[str, int]]:
+    """The treebanks of Latin, each with the sizes of the raw text that its vectors and biLMs have read."""
+    rows = results.select("latin", task="tags", arm="biLM")
+    return sorted({(row.data, row.corpus_size or 0) for row in rows})
 
 
 def sample_figure(results: Results) -> Any:
@@ -228,10 +235,10 @@ def sample_figure(results: Results) -> Any:
 
 
 def latin_figure(results: Results) -> Any:
-    """A panel for each treebank: accuracy by the number of training sentences, a line for each system."""
-    treebanks = _treebanks(results)
-    figure, panels = _panels(len(treebanks))
-    for axes, (data, corpus_size) in zip(panels, sorted(treebanks.items()), strict=True):
+    """A panel for each raw text: accuracy by the number of training sentences, a line for each system."""
+    texts = _raw_texts(results)
+    figure, panels = _panels(len(texts), sharey=True)
+    for axes, (data, corpus_size) in zip(panels, texts, strict=True):
         arms: dict[str, dict[int, Batch]] = {}
         for arm in LATIN_ARMS:
             where = {"data": data, "metric": "accuracy", "arm": arm}
@@ -321,10 +328,10 @@ def _has_runs(results: Results, name: str) -> bool:
     return any(row.run for row in results.select(name))
 
 
-def _panels(number: int) -> tuple[Any, list[Any]]:
+def _panels(number: int, *, sharey: bool = False) -> tuple[Any, list[Any]]:
     """A figure with this number of panels in a row."""
     figure = new_figure((PANEL[0] * number, PANEL[1]))
-    return figure, list(figure.subplots(1, number, squeeze=False).flat)
+    return figure, list(figure.subplots(1, number, squeeze=False, sharey=sharey).flat)
 
 
 def _unit(task: str) -> str:

@@ -197,9 +197,10 @@ def test_taggers_of_latin_are_compared_with_the_same_raw_text_and_drawn_as_a_lin
     assert cells["ITTB, 2,000,000 words", "biLM", "fastText", "300"] == "89.50 ± 0.71"
     assert cells["ITTB, 500,000 words", "fastText", "none", "100"] == "82.00 ± 0.71"
     assert len(cells) == 2 * 2 * 5 and len(known.rows) == 2 * 7
-    (axes,) = latin_figure(results).axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(score)
-    assert "2,000,000 words of raw text: biLM over fastText +4.00" in front_page(results, [])
+    for axes in latin_figure(results).axes:
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == list(score)
+    assert [axes.get_title()[:15] for axes in latin_figure(results).axes] == ["ITTB, 500,000 w", "ITTB, 2,000,000"]
+    assert "| 2,000,000 | 73.50 ± 0.71 | 85.50 ± 0.71 | 89.50 ± 0.71 | 90.50 ± 0.71 | +4.00 " in front_page(results, [])
 
 
 def test_the_picture_shows_the_gains_of_the_results():
