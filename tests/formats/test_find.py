@@ -4,6 +4,7 @@ import json
 import lzma
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,16 @@ def test_a_child_process_gives_the_same_model_and_inspection(pair: Path, cache: 
     (pair / "options.json").write_text("{")
     with pytest.raises(FormatError, match=r"options\.json: is not valid JSON"):
         find(pair)
+
+
+@pytest.mark.usefixtures("in_a_child", "cache")
+def test_a_child_process_prefers_the_standard_library_to_packages(
+    pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "pathlib.py").write_text("raise ImportError('an obsolete backport')\n")
+    monkeypatch.syspath_prepend("")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    assert inspect(pair).refusals == []
 
 
 @pytest.mark.usefixtures("in_a_child", "cache")

@@ -283,8 +283,11 @@ def imported(path: Path, weights: Path | None = None) -> Path:
         make_room(imported_models(folder.parents[1]), num_bytes=size_of(staging))
         if folder.exists():  # but not up to date
             folder.rename(staging / "old")
-        with suppress(OSError):  # another process was first
+        try:
             (staging / key).rename(folder)
+        except OSError:
+            if not folder.exists():  # otherwise another process was first
+                raise
     return folder / MODEL
 
 

@@ -6,6 +6,7 @@ happens in the child, the parent refuses the file. The child writes a native fol
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -24,7 +25,13 @@ SECONDS, BYTES_PER_SECOND = 5, 8 << 20
 MEMORY, MEMORY_PER_BYTE = 2 << 30, 12
 """Limit on memory in bytes: a fixed part, plus so many for each byte of the files."""
 MAX_COUNTED_BYTES = 8 << 30
-_PACKAGES = Path(__file__).parents[3]
+_START = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from elmokit.formats.importers.load import main
+main(*sys.argv[2:])
+"""
+"""The child finds the parent's modules in the parent's order, whatever PYTHONPATH says."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +75,17 @@ def run(path: Path, weights: Path | None, target: Path | None) -> Report:
     """Run the child to its end."""
     sizes = (part.stat().st_size for part in parts_of(path, weights) if part.is_file())
     num_bytes = min(sum(sizes), MAX_COUNTED_BYTES)
-    paths = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH"))))
-    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="elmokit-", ignore_cleanup_errors=True) as folder:
         written = Path(folder, "report.json")
         given = [str(num_bytes), str(written), str(target or ""), str(path)]
         given += [] if weights is None else [str(weights)]
-        command = [sys.executable, "-P", "-m", "elmokit.formats.importers.load", *given]
+        places = json.dumps([place for place in sys.path if place])
+        command = [sys.executable, "-P", "-c", _START, places, *given]
         try:
             done = subprocess.run(
                 command,
-                env=environment | {"TMPDIR": folder},  # however the child ends, its unpacked files are removed
+                # however the child ends, its unpacked files are removed
+                env=os.environ | {"OMP_NUM_THREADS": "1", "TMPDIR": folder},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -147,10 +147,11 @@ def _limit_this_process(num_bytes: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + processor_seconds(num_bytes),
-        resource.RLIMIT_DATA: memory_bytes(num_bytes),
         resource.RLIMIT_NOFILE: MAX_OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
+    if sys.platform != "darwin":  # macOS counts reserved addresses, hundreds of GB from the start, and refuses less
+        limits[resource.RLIMIT_DATA] = memory_bytes(num_bytes)
     for kind, most in limits.items():
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
