@@ -111,6 +111,13 @@ def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path
     assert refusal.value.filename == str(path)
 
 
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else False, reason="root may write to any file")
+def test_a_read_only_file_is_refused_at_once(tmp_path: Path):
+    (tmp_path / "result.txt").touch(0o444)
+    with pytest.raises(PermissionError, match=r"result\.txt is read-only; choose another name, or make it writable"):
+        check_output(tmp_path / "result.txt")
+
+
 def test_an_error_names_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError) as refusal, atomic_write("result.txt"):

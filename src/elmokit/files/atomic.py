@@ -47,8 +47,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
 def check_output(path: str | os.PathLike[str]) -> None:
     """Raise OSError if no file can be written at `path`, and remove what a killed process left there.
 
-    That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a dangling
-    link. Raises ValueError for `-`, because users may expect it to mean standard output.
+    That is the case when the folder is missing or read-only, or the path is a folder, a read-only file, a device, a
+    pipe or a dangling link. Raises ValueError for `-`, because users may expect it to mean standard output.
     """
     with temporary_folder(_real_target(path), named=path):
         pass
@@ -167,6 +167,8 @@ def _real_target(path: str | os.PathLike[str]) -> Path:
         raise FileNotFoundError(f"{path} is a link to {target}, which does not exist; remove the link first")
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(f"{path} is read-only; choose another name, or make it writable")
     return target
 
 
