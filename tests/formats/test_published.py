@@ -260,6 +260,15 @@ def test_sums_are_kept_and_compared(server: Any, tmp_path: Path, capsys: pytest.
         published_folder(published_models()["tiny"])
 
 
+def test_a_cache_that_cannot_be_made_is_an_error_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path / "file" / "cache"))
+    assert main(["models", "get", "original"]) == 2
+    assert "set ELMOKIT_CACHE to a folder that can be written" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kept", [None, "{}", '{"files": {}}'])
 def test_a_model_without_sums_is_not_called_whole(server: Any, tmp_path: Path, capsys: Any, kept: str | None):
     folder = tmp_path / "cache" / "models" / "tiny"

@@ -104,7 +104,7 @@ def published_folder(model: PublishedModel) -> Path:
         reason = f"downloads are forbidden ({' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
     if not model.is_here:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(folder.parent)
         with lock(folder, wait=f"waiting for another process that is downloading {model.name}"):
             if not model.is_here:
                 _download(model)
@@ -129,7 +129,7 @@ def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
             raise FileNotFoundError(f"{source}: there is no such file")
         if (wrong := _problem(model, name, source)) is not None:
             raise FormatError(source, wrong)
-    model.folder.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(model.folder.parent)
     with lock(model.folder), temporary_folder(model.folder) as staging:
         for name, source in sources.items():
             shutil.copyfile(source, staging / name)
@@ -169,6 +169,14 @@ def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[
     }
     about: dict[str, Any] = {**fields, "files": addresses}
     return PublishedModel(name, **about)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        advice = "set ELMOKIT_CACHE to a folder that can be written"
+        raise OSError(error.errno, f"{error.strerror}; {advice}", os.fspath(folder)) from None
 
 
 def _download(model: PublishedModel) -> None:
