@@ -54,6 +54,13 @@ def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPat
     assert found("torch", capsys)[1:] == [old]
 
 
+def test_the_gpu_of_a_mac_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Any):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.backends.mps, "get_name", lambda: "Apple M4")
+    assert found("GPU", capsys) == ["ok    GPU          Apple M4"]
+
+
 def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch, capsys: Any):
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     assert all(line.startswith("ok ") for line in found("threads", capsys))

@@ -71,6 +71,8 @@ def _torch() -> Iterator[Finding]:
         for index in range(torch.cuda.device_count()):
             _, num_bytes = torch.cuda.mem_get_info(index)
             yield "ok", "GPU", f"{torch.cuda.get_device_name(index)}, {num_bytes / 2**30:.0f} GiB"
+    elif torch.backends.mps.is_available():
+        yield "ok", "GPU", torch.backends.mps.get_name()
     else:
         yield "ok", "GPU", "none that torch can use; models run on the CPU"
     yield "ok", "threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores, {_environment('OMP_NUM_THREADS')}"
