@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from elmokit.elmo.elmo import Elmo
 from elmokit.layers import kernels
+from toy_bilm import random_bilm
 
 W, T, B, H = 2, 3, 6, 96
 CLIP = 1.5  # exact in float32, like the scale below
@@ -62,6 +64,13 @@ def test_triton_kernels_compute_what_torch_computes(
 ) -> None:
     pytest.importorskip("triton")
     assert_near(compute("cuda", products, cell_type), compute("cpu", products, cell_type), within)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs a second GPU")
+def test_a_gpu_that_is_not_the_current_one_computes_the_same() -> None:
+    (first,), (second,) = (Elmo(random_bilm(), device=device).encode([["a", "b"]]) for device in ("cuda:0", "cuda:1"))
+    assert (first == second).all()
 
 
 @pytest.mark.parametrize("compute", [cells, shares])

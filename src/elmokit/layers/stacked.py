@@ -83,7 +83,8 @@ def stacked_lstm(
             projection_clip=_limit(None if layer.weights[3] is None else layer.projection_clip),
             dtype=product_dtype,
         )
-        output, *after = apply(settings, inputs, carry, *initial, *layer.weights)
+        with torch.cuda.device_of(inputs):  # Triton launches on the current GPU
+            output, *after = apply(settings, inputs, carry, *initial, *layer.weights)
         inputs = output + inputs if use_skip_connections and number > 0 else output
         outputs.append(inputs)
         last.append((after[0], after[1]))
@@ -245,7 +246,8 @@ def stacked_softmax(
         offsets = bias.index_select(0, ids).view(drawn.shape) - log_expected_count(drawn, **counts).to(bias)
 
     logits = torch.bmm(rows, others.mT)
-    losses, share = softmax_shares(logits, offsets, true, hits, scale=scale / targets.shape[1])
+    with torch.cuda.device_of(logits):  # Triton launches on the current GPU
+        losses, share = softmax_shares(logits, offsets, true, hits, scale=scale / targets.shape[1])
     to_others = torch.bmm(logits.mT, rows).to(weight.dtype).flatten(0, 1)
     ones = logits.new_ones(len(logits), 1, logits.shape[1])
     to_offsets = (ones @ logits).to(bias.dtype).flatten()
