@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CHECK_PYTHON := import sys; sys.version_info >= (3, 11, 4) or sys.exit('Python 3.11.4 or newer: make PYTHON=python3.12')
 INTEGRATIONS := .venv-integrations
 INTEGRATIONS_STAMP := $(INTEGRATIONS)/.installed
 DOCS := .venv-docs
@@ -80,7 +81,7 @@ clean:  ## remove the virtual environment and all that was built
 	rm -rf $(VENV) $(INTEGRATIONS) $(DOCS) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
 
 $(STAMP): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || { $(PYTHON) -c "$(CHECK_PYTHON)" && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/$(INSTALL) torch uv --constraint constraints.txt
 	$(UV) --python $(BIN)/python --group dev $(PROJECT) --constraint constraints.txt || \
 	  { $(BIN)/$(NEWER_PIP) && $(BIN)/$(INSTALL) --group dev $(PROJECT) --constraint constraints.txt; }
