@@ -34,18 +34,30 @@ def fasta(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("header", "name"),
-    [("tr|Q9|X_MOUSE a protein", "Q9"), ("1ABC_1|Chain A|Lysozyme", "1ABC_1|Chain"), ("seq1 | some protein", "seq1")],
+    [
+        ("tr|Q9|X_MOUSE a protein", "Q9"),
+        ("1ABC_1|Chain A|Lysozyme", "1ABC_1|Chain"),
+        ("seq1 | some protein", "seq1"),
+        ("lcl|NC_1.3_prot_NP_4.1_1 [gene=thrL]", "NC_1.3_prot_NP_4.1_1"),
+        ("sp|P12345 no third bar", "P12345"),
+        ("prf||1109186A neurotoxin", "1109186A"),
+    ],
 )
 def test_bars_separate_a_name_only_behind_the_code_of_a_database(fasta: Path, header: str, name: str):
     fasta.write_text(f">{header}\nMKV\n")
     assert [found for found, _ in read_fasta(fasta)] == [name]
 
 
+def test_lines_that_begin_with_a_semicolon_are_comments(fasta: Path):
+    fasta.write_text(";a comment\n>a\n;another\nMK\nV\n")
+    assert list(read_fasta(fasta)) == [("a", "MKV")]
+
+
 def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(
     elmo: Elmo, fasta: Path, snapshot: SnapshotAssertion
 ):
     texts = (
-        *("MKV\n", ">\nMKV\n", ">sp||x\nMKV\n", ">a\n\n>b\nMKV\n", ">a\n*\n", ">a\nMK*V\n", ">a\nMK*\n*\n", ""),
+        *("MKV\n", ">\nMKV\n", ">sp||\nMKV\n", ">a\n\n>b\nMKV\n", ">a\n*\n", ">a\nMK*V\n", ">a\nMK*\n*\n", ""),
         *(">a\nMK\nM#@1\n", ">a\nM\u00c5\n", ">b\nMKV\n>a\n"),
     )
     said = refused_files(lambda path: embed_fasta(elmo, path, path.with_suffix(".npz")), fasta, texts)
@@ -72,7 +84,7 @@ def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Pat
 def test_equal_names_are_warned_of_once(elmo: Elmo, fasta: Path):
     fasta.write_text(">case one\nMKV\n>case two\nMK\n>case\nM\n>other\nM\n>other\nMM\n")
     with pytest.warns(
-        UserWarning, match=r"proteins\.fasta: 3 proteins are named 'case', because a name ends at"
+        UserWarning, match=r"proteins\.fasta: 3 proteins are named 'case', because a name is the"
     ) as given:
         embed_fasta(elmo, fasta, fasta.with_suffix(".npy"))
     assert len(given) == 1
@@ -120,7 +132,8 @@ def test_the_verb_embeds_fasta(elmo: Elmo, fasta: Path, capsys: pytest.CaptureFi
     assert out == f"{output}: 2 proteins, 2 vectors, 0.0 MB, vectors of {MODEL.name}\n"
     assert err.count("is a model of words, such as '오늘'") == 1
     assert load_vectors(output)[1].shape == (1, elmo.dim)
-    refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}
+    refused = {f"--{name}": f"--{name} cannot be combined with --fasta" for name in ("tokenize", "as-text")}
+    refused[""] = "--per-protein needs --fasta"
     for wrong, message in refused.items():
         given = [*arguments, wrong] if wrong else [name for name in arguments if name != "--fasta"]
         assert main(given) == 2

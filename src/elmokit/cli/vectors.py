@@ -53,7 +53,9 @@ def run_embed(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--per-protein", needs="--fasta")
     check_option(arguments, "--min-count", needs="--types")
     check_option(arguments, "--types", without=["--resume"])
-    check_option(arguments, "--fasta", without=("--tokenize", "--split-sentences", "--column", "--batch-size"))
+    check_option(
+        arguments, "--fasta", without=("--tokenize", "--split-sentences", "--column", "--batch-size", "--as-text")
+    )
     of_elmo = ("--model", "--weights", "--layers", "--batch-size", "--precision", "--resume", "--split-sentences")
     check_option(arguments, "--with", without=of_elmo)
     if not is_table(Path(arguments.input)):

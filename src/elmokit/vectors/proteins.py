@@ -99,18 +99,19 @@ def _with_warning_of_equal_names(proteins: Iterator[tuple[str, str]], *, path: P
     [(name, count)] = names.most_common(1) or [("", 0)]
     if count > 1:
         warn_caller(
-            f"{shown_name(path)}: {count:,} proteins are named {first_token(name)}, because a name ends at the first "
-            "space; give each header a different first word, or tell them apart by their order"
+            f"{shown_name(path)}: {count:,} proteins are named {first_token(name)}, because a name is the header's "
+            "accession or first word; give each header another one, or tell the proteins apart by their order"
         )
 
 
 def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
     """Name and sequence of each record of a FASTA file (Pearson and Lipman, 1988), plain, gzip or xz.
 
-    If a header begins with the code of a database, the name is the second field (`>sp|P12345|...` is P12345), as in
-    SeqVec. Otherwise, the name is the header's first word. The sequence is in upper case, without white space and
-    without the stop, `*`, at its end. Raises ValueError, naming file and line, for a sequence without a header, for a
-    header without a name or a sequence, and for residues that are not letters from A to Z.
+    The name is the header's first word. If that begins with the code of a database, the name is its next field that is
+    not empty (`>sp|P12345|...` is P12345), as in SeqVec. The sequence is in upper case, without white space and without
+    the stop, `*`, at its end. Lines that begin with `;` are comments. Raises ValueError, naming file and line, for a
+    sequence without a header, for a header without a name or a sequence, and for residues that are not letters from A
+    to Z.
     """
     name: str | None = None
     header_at = ""
@@ -121,7 +122,7 @@ def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
             if name is not None:
                 yield name, _sequence(residues, where=header_at)
             name, residues, header_at = _header_name(line[1:], where=where), [], where
-        elif line.strip():
+        elif line.strip() and not line.startswith(";"):
             if name is None:
                 raise ValueError(f"{where}: a sequence without a header; expected '>NAME' first")
             residues.append("".join(line.split()).upper())
@@ -135,9 +136,9 @@ def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _header_name(header: str, *, where: str) -> str:
-    fields = header.split("|")
-    is_coded = len(fields) > 1 and fields[0].strip() in DATABASES
-    name = fields[1].strip() if is_coded else next(iter(header.split()), "")
+    first = next(iter(header.split()), "")
+    code, *fields = first.split("|")
+    name = next(filter(None, fields), "") if fields and code in DATABASES else first
     if not name:
         raise ValueError(f"{where}: the header has no name; expected '>NAME' or '>sp|NAME|...'")
     return name
