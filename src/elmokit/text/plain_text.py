@@ -240,7 +240,8 @@ def doubt(
         )
     if are_texts:
         return None
-    breaks = [sum(" " in after for after in split_sentences(line)[1:]) for line in written]
+    pairs = [line.split("\t") for line in written]  # usually single sentences
+    breaks = [sum(" " in after for one in pair for after in split_sentences(one)[1:]) for pair in pairs]
     several = [line for line, num_breaks in zip(written, breaks, strict=True) if num_breaks]
     if len(several) > len(written) / 2 and (len(several) > 2 or sum(breaks) > MOST_BREAKS):
         return (
