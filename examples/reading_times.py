@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit import Elmo, tokenize
+from elmokit import Elmo, split_sentences, tokenize
 
 GARDEN_PATH = "The old man the boat while the captain sleeps ."
 
@@ -28,11 +28,12 @@ def story_words(folder: Path) -> dict[str, list[tuple[str, float]]]:
 
 
 def bits_of_words(elmo: Elmo, words: list[str]) -> list[float]:
-    """Bits of each word of a story, read as one stream. The bits of a word are the sum over its tokens."""
-    tokens = [tokenize(word) for word in words]
-    (found,) = elmo.surprisal([[token for word in tokens for token in word]], direction="forward")
-    ends = np.cumsum([len(word) for word in tokens])
-    return [float(part.sum()) for part in np.split(found.bits(), ends[:-1])]
+    """Bits of each word of a story, read sentence by sentence with carried state: the sum over the word's tokens."""
+    sentences = [[tokenize(word) for word in sentence.split()] for sentence in split_sentences(" ".join(words))]
+    flat = [[token for word in sentence for token in word] for sentence in sentences]
+    found = elmo.surprisal(flat, direction="forward", carry_state=True)
+    ends = [np.cumsum([len(word) for word in sentence])[:-1] for sentence in sentences]
+    return [float(bits.sum()) for one, at in zip(found, ends, strict=True) for bits in np.split(one.bits(), at)]
 
 
 def log_likelihood(predictors: np.ndarray, times: np.ndarray) -> float:

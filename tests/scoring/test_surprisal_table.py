@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -102,15 +103,16 @@ def test_lm_zoo_reads_four_columns_and_finds_known_tokens_in_the_text(tmp_path: 
     assert [row[3] for row in rows] == [row["surprisal"] for row in table(model, text, "--tokenize")]
 
 
-def test_a_single_direction_is_the_surprisal_and_a_table_may_be_printed(model: Path, text: Path, capsys: Any) -> None:
+def test_a_single_direction_keeps_its_column_and_a_table_may_be_printed(model: Path, text: Path, capsys: Any) -> None:
     both = table(model, text)
     assert capsys.readouterr().out == f"{text.with_suffix('.tsv')}\n"
     assert main(["surprisal", str(model), str(text)]) == 0
     assert capsys.readouterr().out == text.with_suffix(".tsv").read_text()
     forward, backward = (table(model, text, "--direction", direction) for direction in ("forward", "backward"))
     assert [row["surprisal"] for row in forward] == [row["surprisal"] for row in both]
-    assert [row["surprisal"] for row in backward] == [row["backward"] for row in both]
-    assert "backward" not in backward[0]
+    assert [row["backward"] for row in backward] == [row["backward"] for row in both]
+    assert "backward" not in forward[0] and "surprisal" not in backward[0]
+    assert list(table(model, text, "--direction", "backward", "--rank")[0])[-2:] == ["known", "backward_rank"]
 
 
 @pytest.mark.parametrize("rows", [(), ("--words",), ("--sentences",)])
@@ -218,7 +220,7 @@ def test_rows_of_pairs_have_what_a_part_costs_given_the_other(
     assert [first[name] for name in counts] == ["1", "2", "1", "2", "0"]
     assert [second[name] for name in counts] == ["2", "0", "0", "1", "0"]
     found, alone = toy_elmo().conditional_surprisal([["a", "z"], []], [["b", "c"], ["c"]])
-    columns = ("surprisal", "backward")[: len(directions)]
+    columns = [{"forward": "surprisal"}.get(direction, direction) for direction in directions]
     assert list(first) == [*counts, *columns]
     for column, direction in zip(columns, directions, strict=True):
         assert float(first[column]) == pytest.approx(found.total(direction, unit="nats"), abs=1e-5)
@@ -281,3 +283,9 @@ def test_the_command_prints_accuracies_and_writes_the_pairs(tmp_path: Path, caps
     names, first, second = (line.split("\t") for line in output.read_text().splitlines())
     assert names[:4] == ["pair_id", "forward_good", "forward_bad", "forward_right"] and len(names) == 10
     assert first[1] == second[2] and {first[3], second[3]} == {"0", "1"}
+
+
+def test_two_sentences_of_a_pair_are_no_reason_to_warn(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("The cats sleep.\tThe cats sleeps.\n" * 9)
+    with warnings.catch_warnings(action="error"):
+        assert len(list(read_pairs(tmp_path / "pairs.tsv", raw_text=True))) == 9

@@ -89,7 +89,7 @@ def add_surprisal(parser: Parser) -> None:
     parser.add_flag("--entropy", "add the entropy of the prediction, in bits")
     add("--top", metavar="K", type=int, help="add the K likeliest tokens")
     parser.add_flag("--boundaries", "add rows of <S> and </S>")
-    story = "read the lines as one story; a blank line starts a new one (with --column, all rows are one story)"
+    story = "read the lines as one story; a blank line, or an empty cell, starts a new one"
     parser.add_flag("--carry-state", story)
 
 

@@ -36,6 +36,8 @@ Value = float | int | Likeliest
 
 MISSING = "NA"
 _FIRST_COLUMNS = ("sentence_id", "token_id", "token")
+_BITS = {"forward": "surprisal", "backward": "backward"}
+"""The column of each direction."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,11 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
 def conditional_rows(results: Iterable[ConditionalSurprisal], unit: Unit = "bits") -> Iterator[Row]:
     """A row of column names, then a row for each pair.
 
-    `surprisal` is for the continuation given the prefix, `backward` for the prefix given the continuation. If there is
-    only one direction, its column is `surprisal`.
+    `surprisal` is for the continuation given the prefix, `backward` for the prefix given the continuation.
     """
     for number, result in enumerate(results, start=1):
         if number == 1:
-            names = ("surprisal", "backward")[: len(result.whole.directions)]
+            names = [_BITS[way] for way in result.whole.directions]
             yield [
                 "pair_id",
                 *(f"{part}_{what}" for part in ("prefix", "continuation") for what in ("tokens", "unknown")),
@@ -155,27 +156,31 @@ def _text_of(value: object) -> str:
 
 def _token_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
     details = settings.surprisal.details
-    columns = _columns({name: side.bits for name, side in result.directions.items()}, "surprisal", "backward")
+    columns = _columns({name: side.bits for name, side in result.directions.items()}, _BITS)
     columns["known"] = ["1", *(str(int(known)) for known in result.known), "1"]
     if details.ranks:
-        columns |= _columns({name: side.ranks for name, side in result.directions.items()}, "rank")
+        columns |= _columns({name: side.ranks for name, side in result.directions.items()}, _names("rank"))
     if details.entropies:
-        columns |= _columns({name: side.entropies for name, side in result.directions.items()}, "entropy")
+        columns |= _columns({name: side.entropies for name, side in result.directions.items()}, _names("entropy"))
     if details.num_likeliest:
-        columns |= _columns({name: side.likeliest for name, side in result.directions.items()}, "top")
+        columns |= _columns({name: side.likeliest for name, side in result.directions.items()}, _names("top"))
     tokens = [BEGIN_SENTENCE, *line.tokens, END_SENTENCE]
     numbered = enumerate(zip(tokens, *columns.values(), strict=True))
     rows = [[str(line.number), str(number), *cells] for number, cells in numbered]
     return [*_FIRST_COLUMNS, *columns], rows if settings.boundaries else rows[1:-1]
 
 
-def _columns(sides: Mapping[str, Iterable[Value] | None], name: str, second: str | None = None) -> dict[str, Row]:
-    """Columns of cells for the tokens between two boundaries: of the first direction, and of the second, if any."""
+def _columns(sides: Mapping[str, Iterable[Value] | None], names: Mapping[str, str]) -> dict[str, Row]:
+    """For each direction, a column of cells for the tokens between two boundaries."""
     columns: dict[str, Row] = {}
-    for title, (direction, values) in zip((name, second or f"backward_{name}"), sides.items(), strict=False):
+    for direction, values in sides.items():
         cells = [] if values is None else [_cell(value) for value in values]
-        columns[title] = [MISSING, *cells] if direction == "forward" else [*cells, MISSING]
+        columns[names[direction]] = [MISSING, *cells] if direction == "forward" else [*cells, MISSING]
     return columns
+
+
+def _names(name: str) -> dict[str, str]:
+    return {"forward": name, "backward": f"backward_{name}"}
 
 
 def _word_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
@@ -186,7 +191,7 @@ def _word_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -
         known = str(int(result.known[tokens].all())) if tokens else MISSING
         place = [str(start), str(end), str(len(tokens))]
         rows.append([str(line.number), str(number), line.text[start:end], *sums, known, *place])
-    names = ("surprisal", "backward")[: len(bits)]
+    names = [_BITS[direction] for direction in result.directions]
     return [*_FIRST_COLUMNS, *names, "known", "start", "end", "num_tokens"], rows
 
 
@@ -200,7 +205,7 @@ def _words(line: Line) -> Iterator[tuple[int, int, list[int]]]:
 
 
 def _sentence_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
-    names = ("log2_probability", "backward_log2_probability")[: len(result.directions)]
+    names = [_names("log2_probability")[direction] for direction in result.directions]
     numbers = [line.number, len(line.tokens), len(line.tokens) - int(result.known.sum())]
     cells = [_cell(result.log2_probability(direction)) for direction in result.directions]
     return ["sentence_id", "num_tokens", "num_unknown", *names], [[*map(str, numbers), *cells]]
