@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort
 from elmokit.corpus.manifest import held_out_file, is_corpus, training_files
-from elmokit.corpus.prepare import Preparation, keep_spelling, prepare
+from elmokit.corpus.prepare import Preparation, keep_spelling, morphemes, prepare
 from elmokit.files.lines import read_lines
 from elmokit.pretraining.before_training import check_files
 from elmokit.text.sentence_lines import column_rows, read_raw_documents, read_sentences
@@ -147,8 +147,10 @@ def test_characters_become_nfc_unless_they_are_to_stay_and_korean_may_be_archaic
     expected = ["Caf\u00e9 or cafe\u0301 for all ?", unicodedata.normalize("NFD", "나는 밥을 먹었다 .")]
     assert sorted(train(tmp_path / "as_it_is")) == sorted(expected)
     archaic = "ᄒᆞᄂᆞᆯ ᄯᅡ ᄉᆞᄅᆞᆷ ꥠힰ ."
-    prepare([write(path, f"{archaic}\n")], tmp_path / "ko", Preparation(language="ko", held_out=0))
-    assert train(tmp_path / "ko") == [archaic]
+    laughing = "그냥 빵 터졌다 ㅋㅋㅋ ㅠㅠㅠ"
+    text = f"{archaic}\n\n{laughing}\n"
+    prepare([write(path, text)], tmp_path / "ko", Preparation(language="ko", held_out=0))
+    assert set(train(tmp_path / "ko")) == {archaic, laughing}
 
 
 @given(st.text(st.sampled_from("aeE \u00e9\u0301\u0323가각\u1100\u1161\u11a8\u212b'.-—\u0915\u093c\u0958")))
@@ -172,6 +174,7 @@ def test_morphemes_are_those_of_kiwi(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = write(tmp_path / "raw", unicodedata.normalize("NFD", "나는\n밥을 먹었다.\n"))
     prepare([path], tmp_path / "corpus", Preparation(language="ko", unit="morphemes", held_out=0))
     assert train(tmp_path / "corpus") == ["나는 밥 을 먹 었 다 ."]
+    assert morphemes()("밥을\x07먹\u00ad었다.") == ["밥", "을", "먹", "었", "다", "."]
 
 
 def test_shards_have_a_bounded_size_and_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):

@@ -156,6 +156,9 @@ def test_an_empty_line_ends_a_sentence_a_line_end_does_not_and_chinese_needs_no_
     lines = ["A title", "A sentence over\ntwo lines.", "Another"]
     assert split_sentences("A title\n\nA sentence over\ntwo lines. Another") == lines
     assert split_sentences("今天好。他说：「明天好。」我们走！") == ["今天好。", "他说：「明天好。」", "我们走！"]
+    for said in ('"안녕?" 하고 그가 말했다.', "“간다.” 라고 말했다."):
+        assert split_sentences(said) == [said]
+    assert split_sentences("“간다.” 라면을 먹었다.") == ["“간다.”", "라면을 먹었다."]
     assert split_sentences("他好。[1]他说。²") == ["他好。[1]", "他说。²"]
     assert split_sentences("") == split_sentences(" \n\n ") == []
 

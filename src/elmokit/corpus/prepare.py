@@ -44,7 +44,7 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.broken_words import BrokenWords, find_broken_words, num_broken_words
 from elmokit.text.plain_text import DAMAGED, LATEX, MARKER, is_wrapped
 from elmokit.text.sentence_lines import column_rows, prose_lines, read_raw_documents
-from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize
+from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize, without_invisible
 from elmokit.version import __version__
 
 TOO_SHORT, OTHER_SCRIPT = "too short", "in another script"
@@ -52,7 +52,7 @@ EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 _REASONS = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, EXCLUDED, DUPLICATE, HELD_OUT_TOO)
 
-# The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
+# The thresholds of the bundled models' corpora: ASCII letters in English, Hangul in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}]"), 0.6)}
 
 # from HTML, XML, wikis and LaTeX
@@ -205,10 +205,10 @@ def _spelt(token: str, text: str) -> str:
 
 def morphemes() -> SentenceTokenizer:
     """A tokenizer that splits Korean into morphemes with Kiwi. Raises ValueError when kiwipiepy is not installed."""
-    kiwi = require("kiwipiepy", extra="ko", purpose="splitting Korean into morphemes").Kiwi()
+    kiwi = require("kiwipiepy", extra="kiwi", purpose="splitting Korean into morphemes").Kiwi()
 
     def morphemes_of(sentence: str) -> list[str]:
-        text = " ".join(unicodedata.normalize("NFC", sentence).split())
+        text = " ".join(without_invisible(sentence).split())
         return [part for token in kiwi.tokenize(text) for part in token.form.split()]
 
     return morphemes_of

@@ -36,7 +36,7 @@ def tokenize(text: str) -> list[str]:
     """
     if not isinstance(text, str):
         raise ValueError(f"the text is {printable(repr(text))}; expected a string")
-    text = _without_invisible(text)
+    text = without_invisible(text)
     if _is_korean(text):
         return [match.group() for match in _korean_token().finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]
     text = _with_plain_marks(text)
@@ -77,8 +77,8 @@ PLAIN_MARKS = str.maketrans(
     }
 )
 """What the tokenizer makes of typographic marks."""
-HANGUL = "가-힣\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
-"""Syllables, and the jamo of archaic syllables, as the inside of a character class."""
+HANGUL = "가-힣\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\ud7b0-\ud7ff"
+"""Syllables, single letters (ㅋ), and the jamo of archaic syllables, as the inside of a character class."""
 HYPHENATION = re.compile(r"\u00ad[^\S\n]*\n[^\S\n]*")
 """A soft hyphen that breaks a word at a line end."""
 _WHATEVER_LENGTH = {"..": "...", "--": "--"}
@@ -92,11 +92,12 @@ _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf
 _WORD_SPACE = re.compile(rf"(?<={_UNSPACED})\u200b|\u200b(?={_UNSPACED})")
 _EN_DASH_IN_WORD = re.compile(r"(?<=\w)\u2013(?=\w)")
 _MARK_RUN = re.compile(r"([!?*~=_+#])\1{3,}")
-_HANGUL = re.compile(rf"[\u3131-\u318e{HANGUL}]")
+_HANGUL = re.compile(f"[{HANGUL}]")
 _KOREAN_RUN = re.compile(r"([^\w\s]|[\u3131-\u318e])\1{3,}")
 
 
-def _without_invisible(text: str) -> str:
+def without_invisible(text: str) -> str:
+    """The text in NFC, without invisible characters, and with a space for control characters."""
     text = _CONTROL.sub(" ", text)
     return text if text.isascii() else unicodedata.normalize("NFC", INVISIBLE.sub("", _WORD_SPACE.sub(" ", text)))
 
@@ -224,6 +225,8 @@ _SENTENCE_END = re.compile(
 _OPENING = rf"\"'“‘„‚«»‹›(\[{_UNSEEN}"
 _LAST_WORD = re.compile(rf"[^\s{_OPENING}]*\Z")
 _NEXT_WORD = re.compile(rf"\s+[{_OPENING}]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
+_QUOTATIVE = re.compile(r"\s+(?:하[고며는]|하면서|이?라[고는며]|이?라면서)(?!\w)")
+"""Korean for "said" after direct speech: the sentence goes on."""
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,4})\Z")
 _GERMAN_ORDINAL = re.compile(r"\b(?i:d(?:er|ie|as|em|en|es)|am|im|vom|zum|zur|beim)\s+\d{1,2}\Z")
 _ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]\Z")
@@ -240,6 +243,8 @@ def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
     if end["mark"] is None or following is None:
         return True
     if _is_lower_case(following["first"]) or following["first"] in ",;:":
+        return False
+    if end["closing"] and _QUOTATIVE.match(paragraph, end.end()):
         return False
     if end["mark"] != "." or end["closing"]:
         return True
