@@ -109,8 +109,8 @@ def settled(
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
     warn_of_settings(config, text, has_held_out=bool(held_out))
     sizes = tuple(shard.stat().st_size for shard in shards)
-    tokens = [token for sentence in held_out for token in sentence.split(" ")] or first
-    unknown = round(_unknown_share(tokens, vocabulary), 4)
+    tokens = [token for sentence in held_out for token in sentence.split(" ")]
+    unknown = round(_unknown_share(tokens, vocabulary), 4) if tokens else None
     return RunRecord(config, tuple(map(str, shards)), sizes, text, unknown, started_from)
 
 

@@ -63,7 +63,7 @@ class RunRecord:
     text: TextSize | None = None
     """The amount of text in them; None in the folders of earlier versions."""
     unknown_share: float | None = None
-    """Share of unknown tokens in the held-out text, or else in the first sentences of the text."""
+    """Share of unknown tokens in the held-out text."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
