@@ -23,7 +23,7 @@ def add_prepare(parser: Parser) -> None:
     add("-o", "--output", metavar="FOLDER", type=Path, required=True, help="output folder (must not exist)")
     language = "en and ko drop sentences that are mostly in another script (default: other, which keeps all)"
     add("--language", choices=("en", "ko", "other"), default="other", help=language)
-    unit = "tokens of Korean: words between spaces without punctuation (default), or morphemes (needs 'elmokit[ko]')"
+    unit = "tokens of Korean: words between spaces without punctuation (default), or morphemes (needs 'elmokit[kiwi]')"
     add("--unit", choices=("eojeol", "morphemes"), default="eojeol", help=unit)
     parser.add_column()
     parser.add_flag("--lines", "each line is a document, such as a review (default: blank lines end them)")

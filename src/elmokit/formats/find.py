@@ -48,7 +48,7 @@ DEFAULT_MODEL = "small-en"
 _ADVICE = {
     DEFAULT_MODEL: "reinstall elmokit, which includes it (in a clone: git pull, then pip install .); ",
     "mini-en": "small-en has replaced it; ",
-    "mini-ko": "install it: pip install 'elmokit[ko]'; ",
+    "mini-ko": "install it (in a clone of elmokit: pip install ./packages/elmokit-ko); ",
 }
 """What to do about our models if they are not installed. Results name mini-en, which is no longer bundled."""
 FINGERPRINT_DIGITS = 8
