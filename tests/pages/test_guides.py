@@ -33,6 +33,7 @@ STUBS = {
     "make": "installs; the workflow for pull requests runs it",
     "elmokit explore --corpus senses.tsv --umap": "needs a package that these tests do without",
     "elmokit embed train.txt -o bert.npy": "needs what `hf download` fetches",
+    "jq": "may not be installed",
 }
 """Commands that no test runs, by how they begin, and why. All others run."""
 SMALLER = {
@@ -74,6 +75,8 @@ def texts_of_readers(page: str) -> dict[str, str]:
             **{f"{split}.conllu": treebank for split in splits},
             "latin-words.txt": "comes\naqua\n",
         }
+    if page == "surprisal":
+        return {"blimp.tsv": "The cats sleep.\tThe cats sleeps.\n"}
     if page == "korean":
         characters = "".join(f"{character}\tO\n" for character in "에 갔다")
         entities = f"## klue-ner-v1_train_00000\t<서울:LC>에 갔다\n서\tB-LC\n울\tI-LC\n{characters}\n"
@@ -81,10 +84,12 @@ def texts_of_readers(page: str) -> dict[str, str]:
         answer = {"text": "서울", "answer_start": 0}
         asked = [{"id": str(number), "question": "어디에?", "answers": [answer]} for number in range(22)]
         articles = [{"title": "x", "paragraphs": [{"context": "서울에 갔다.", "qas": [each]}]} for each in asked]
+        tree = "1\t눈이\t눈+이\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\t왔다\t오+았+다\tVERB\t_\t_\t0\troot\t_\t_\n\n"
         reviews = "id\tdocument\tlabel\n" + "".join(f"{n}\t영화가 {n} 좋다\t{n % 2}\n" for n in range(40))
         return {
             "문장.txt": "비가 온다 .\n",
             "글/1.txt": paragraphs("비가 온다."),
+            **{f"UD_Korean-GSD/ko_gsd-ud-{split}.conllu": tree for split in ("train", "dev")},
             **{f"nsmc/ratings_{split}.txt": reviews for split in ("train", "test")},
             **{f"klue-ner-v1.1/klue-ner-v1.1_{split}.tsv": entities for split in ("train", "dev")},
             **{f"klue-nli-v1.1/klue-nli-v1.1_{split}.json": json.dumps([pair]) for split in ("train", "dev")},
