@@ -159,7 +159,10 @@ def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device |
         raise FileNotFoundError(f"{model} has no config.json; expected a folder of save_pretrained")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
-    except OSError as error:  # its message is about the network, though none is asked
+    except OSError as error:
+        if Path(model).is_dir():
+            raise
+        # transformers' message is about the network, which it was told not to use
         where = "neither a folder nor a model that was downloaded before"
         raise FileNotFoundError(f"{model} is {where}; download it: hf download {model}") from error
     # As an argument, it would make Qwen's tokenizer add spaces within words. Without it, some tokenizers refuse words.

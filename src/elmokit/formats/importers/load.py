@@ -155,7 +155,3 @@ def _limit_this_process(num_bytes: int) -> None:
     for kind, most in limits.items():
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
