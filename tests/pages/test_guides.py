@@ -41,7 +41,7 @@ SMALLER = {
     "num_steps=20000": "num_steps=20",
     "num_steps=40000": "num_steps=4",
     "num_steps=60000": "num_steps=6",
-    "num_steps=2000 lstm_dim=512 dropout_rate=0.1 evaluate_every=250": "num_steps=4 evaluate_every=2",
+    "num_steps=8000 lstm_dim=512 dropout_rate=0.1 evaluate_every=500": "num_steps=4 evaluate_every=2",
     "num_steps=1000": "num_steps=2",
     "num_steps=200 warmup_steps=20": "num_steps=2 warmup_steps=0",
     "evaluate_every=1000": "evaluate_every=20",
