@@ -89,7 +89,7 @@ DATASETS = {
 }
 """The data sets, by their names in runs and results. SRL and Coref replace OntoNotes, which is not free. SNLI and SQuAD
 are trained on subsets, and SQuAD is tested on its public development set."""
-LATIN_ARMS = ("none", "fastText", "masked-LM", "biLM", "both")
+LATIN_ARMS = ("none", "fastText", "biLM", "both", "masked-LM")
 """What taggers of Latin read besides their treebank."""
 SIX_TASKS = tuple(name for name, dataset in DATASETS.items() if not dataset.recipe)
 

@@ -261,7 +261,7 @@ def _draw_lines(axes: Any, arms: Mapping[str, Mapping[int, Batch]], across: str,
         means = list(map(statistics.fmean, scores))
         axes.errorbar(list(points), means, yerr=bars, fmt=line, color=colour, label=name, capsize=3)
     axes.set_xscale("log")
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
     axes.set_xticks([], minor=True)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
