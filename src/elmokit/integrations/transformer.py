@@ -162,7 +162,7 @@ def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device |
     except OSError as error:
         if Path(model).is_dir():
             raise
-        # transformers' message is about the network, which it was told not to use
+        # transformers blames the network, although it was told not to use it
         where = "neither a folder nor a model that was downloaded before"
         raise FileNotFoundError(f"{model} is {where}; download it: hf download {model}") from error
     # As an argument, it would make Qwen's tokenizer add spaces within words. Without it, some tokenizers refuse words.

@@ -226,7 +226,7 @@ _OPENING = rf"\"'“‘„‚«»‹›(\[{_UNSEEN}"
 _LAST_WORD = re.compile(rf"[^\s{_OPENING}]*\Z")
 _NEXT_WORD = re.compile(rf"\s+[{_OPENING}]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
 _QUOTATIVE = re.compile(r"\s+(?:하[고며는]|하면서|이?라[고는며]|이?라면서)(?!\w)")
-"""Korean for "said" after direct speech: the sentence goes on."""
+"""Korean for "said" after direct speech, in the same sentence."""
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,4})\Z")
 _GERMAN_ORDINAL = re.compile(r"\b(?i:d(?:er|ie|as|em|en|es)|am|im|vom|zum|zur|beim)\s+\d{1,2}\Z")
 _ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]\Z")
