@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def front_page(results: Results, found: Sequence[Verdict]) -> str:
         ]
         for number, one in enumerate(found, start=1)
     ]
-    seeds = " to ".join(str(each) for each in sorted({len(pair.gains) for pair in measured.values()}))
+    seeds = _range({len(pair.gains) for pair in measured.values()})
     runs = {(row.run, row.commit): row for row in results.rows if row.run}
     hours = sum(row.cpu_minutes or 0.0 for row in runs.values()) / 60
     links = ", ".join(
@@ -186,6 +186,7 @@ def _baselines(results: Results) -> str:
 def _own_language(results: Results) -> list[str]:
     """The gain from a biLM of your own text with few annotated sentences; empty if that is not measured."""
     rows: list[list[str]] = []
+    seeds: set[int] = set()
     for data, size in _raw_texts(results):
         found: dict[str, Pair] = {}
         for arm, other in (("fastText", LATIN_ARMS[0]), ("biLM", "fastText"), ("both", "fastText")):
@@ -195,15 +196,20 @@ def _own_language(results: Results) -> list[str]:
         if len(found) == 3:
             scores = [str(found["fastText"].baseline), *(str(one.arm) for one in found.values())]
             rows.append([f"{size:,}", *scores, gain_text(found["biLM"])])
+            seeds |= {len(one.gains) for one in found.values()}
     if not rows:
         return []
     about = (
-        f"Part-of-speech tags of Latin (accuracy on the test set), learnt from {FEW_SENTENCES} sentences. fastText and "
-        "the biLM have read the same raw text. [How to train one](your-own-language.md), "
-        "[all numbers](results/latin.md)."
+        f"Part-of-speech tags of Latin (accuracy on the test set, means over {_range(seeds)} seeds), learnt from "
+        f"{FEW_SENTENCES} sentences. fastText and the biLM have read the same raw text. [How to train "
+        "one](your-own-language.md), [all numbers](results/latin.md)."
     )
     header = ("words of raw text", "no vectors", "fastText", "biLM", "both", "biLM over fastText, 95 % CI")
     return ["## A biLM of your own text", about, markdown_table(header, rows)]
+
+
+def _range(numbers: Iterable[int]) -> str:
+    return " to ".join(map(str, sorted(numbers)))
 
 
 def _finding_text(finding: Finding) -> str:

@@ -111,9 +111,10 @@ def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path
     assert refusal.value.filename == str(path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else False, reason="root may write to any file")
-def test_a_read_only_file_is_refused_at_once(tmp_path: Path):
+def test_a_read_only_file_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "result.txt").touch(0o444)
+    if os.access(tmp_path / "result.txt", os.W_OK):  # root may write to any file
+        monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("result.txt"))
     with pytest.raises(PermissionError, match=r"result\.txt is read-only; choose another name, or make it writable"):
         check_output(tmp_path / "result.txt")
 

@@ -4,6 +4,7 @@ import json
 import lzma
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -119,14 +120,16 @@ def test_a_child_process_gives_the_same_model_and_inspection(pair: Path, cache: 
         find(pair)
 
 
-@pytest.mark.usefixtures("in_a_child", "cache")
-def test_a_child_process_prefers_the_standard_library_to_packages(
-    pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "pathlib.py").write_text("raise ImportError('an obsolete backport')\n")
-    monkeypatch.syspath_prepend("")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    assert inspect(pair).refusals == []
+def test_a_child_process_prefers_the_standard_library_to_the_packages_next_to_elmokit(pair: Path, tmp_path: Path):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "elmokit").symlink_to(Path(finding.__file__).parents[1])
+    (packages / "pathlib.py").write_text("raise ImportError('an obsolete backport')\n")
+    others = [path for path in sys.path if path.endswith("-packages")]
+    start = f"import sys; sys.path += {[str(packages), *others]}; import elmokit"
+    script = f"{start}; print(elmokit.__file__, elmokit.inspect({str(pair)!r}).refusals)"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{packages / 'elmokit' / '__init__.py'} []\n"
 
 
 @pytest.mark.usefixtures("in_a_child", "cache")

@@ -240,8 +240,8 @@ def doubt(
         )
     if are_texts:
         return None
-    pairs = [line.split("\t") for line in written]  # usually single sentences
-    breaks = [sum(" " in after for one in pair for after in split_sentences(one)[1:]) for pair in pairs]
+    parts = [line.split("\t") for line in written]  # a line may be a pair of sentences
+    breaks = [sum(" " in after for part in line for after in split_sentences(part)[1:]) for line in parts]
     several = [line for line, num_breaks in zip(written, breaks, strict=True) if num_breaks]
     if len(several) > len(written) / 2 and (len(several) > 2 or sum(breaks) > MOST_BREAKS):
         return (
